@@ -1,0 +1,60 @@
+import type { PublicState } from "../kernel/state.ts";
+import type { CancelRequest, CreateRequest, EventsRequest, ListRequest, RevokeLeaseRequest } from "./executions.ts";
+import type {
+	AttemptView,
+	Bytes,
+	ClaimedExecution,
+	CompletedItem,
+	Created,
+	CreatedItem,
+	EventPage,
+	Execution,
+	ExecutionPage,
+	RenewedLease,
+	WorkerNotice,
+} from "./replies.ts";
+import type {
+	ClaimRequest,
+	CompleteRequest,
+	DelayRequest,
+	FailRequest,
+	ProgressRequest,
+	ReleaseRequest,
+	RenewRequest,
+} from "./worker-protocol.ts";
+
+/**
+ * Everything FlowFabric can be asked, call by call as in the HTTP API. The engine implements it in process; a client
+ * implements it over HTTP. The library and the worker know nothing else. Refusals are thrown as `FlowFabricError`.
+ */
+export interface Backend {
+	create(request: CreateRequest): Promise<Created>;
+	createMany(items: CreateRequest[]): Promise<CreatedItem[]>;
+	get(id: string): Promise<Execution>;
+	list(request?: ListRequest): Promise<ExecutionPage>;
+	input(id: string): Promise<Bytes | undefined>;
+	result(id: string): Promise<Bytes>;
+	/** The execution once it has ended, or as it is when the time is over. */
+	wait(id: string, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<Execution>;
+	events(id: string, request?: EventsRequest): Promise<EventPage>;
+	attempts(id: string): Promise<AttemptView[]>;
+	cancel(id: string, request?: CancelRequest): Promise<{ publicState: PublicState; cancelRequested?: true }>;
+	replay(id: string): Promise<{ publicState: PublicState; replays: number }>;
+	delete(id: string): Promise<{ deleted: true }>;
+	revokeLease(
+		id: string,
+		request?: RevokeLeaseRequest,
+	): Promise<{ revoked: true; leaseId: string; epoch: number } | { revoked: false; reason: "no_active_lease" }>;
+
+	claim(request: ClaimRequest, signal?: AbortSignal): Promise<ClaimedExecution[]>;
+	renew(request: RenewRequest): Promise<RenewedLease[]>;
+	complete(id: string, request: CompleteRequest): Promise<{ publicState: PublicState }>;
+	completeMany(items: (CompleteRequest & { executionId: string })[]): Promise<CompletedItem[]>;
+	fail(id: string, request: FailRequest): Promise<{ publicState: PublicState; retryAt?: number }>;
+	delay(id: string, request: DelayRequest): Promise<{ publicState: PublicState; delayUntil?: number }>;
+	release(id: string, request: ReleaseRequest): Promise<{ publicState: PublicState }>;
+	progress(id: string, request: ProgressRequest): Promise<{ percent?: number; message?: string }>;
+	/** Calls back at once for work this instance holds; ends when the returned function is called. */
+	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void;
+	close(): Promise<void>;
+}

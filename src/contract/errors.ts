@@ -1,0 +1,34 @@
+import { ERRORS, type ErrorCode } from "../kernel/errors.ts";
+import type { Refusal } from "../kernel/outcome.ts";
+import type { ErrorBody } from "./replies.ts";
+
+/** What a caller gets when FlowFabric refuses; the same class in process and over HTTP. */
+export class FlowFabricError extends Error {
+	override name = "FlowFabricError";
+	readonly code: ErrorCode;
+	readonly status: number;
+	readonly retryable: boolean;
+	readonly details: Record<string, unknown>;
+
+	constructor(code: ErrorCode, options: { message?: string; details?: Record<string, unknown>; cause?: unknown } = {}) {
+		super(options.message ?? ERRORS[code].message, options.cause === undefined ? undefined : { cause: options.cause });
+		this.code = code;
+		this.status = ERRORS[code].status;
+		this.retryable = ERRORS[code].retryable;
+		this.details = options.details ?? {};
+	}
+}
+
+export function refusalError(refusal: Refusal, cause?: unknown): FlowFabricError {
+	return new FlowFabricError(refusal.code, {
+		details: refusal.details,
+		...(cause === undefined ? undefined : { cause }),
+	});
+}
+
+/** An error as it stands in a reply. What is not one of ours is told as `internal`, without its words. */
+export function errorBody(error: unknown): ErrorBody {
+	const known = error instanceof FlowFabricError ? error : new FlowFabricError("internal");
+	const { code, message, retryable, details } = known;
+	return { code, message, retryable, ...(Object.keys(details).length > 0 ? { details } : undefined) };
+}

@@ -1,0 +1,204 @@
+import Type, { type Static } from "typebox";
+import { PUBLIC_STATES } from "../kernel/state.ts";
+import {
+	base64,
+	contentType,
+	duration,
+	executionId,
+	integer,
+	kind,
+	lane,
+	name,
+	namespace,
+	text,
+	time,
+} from "./fields.ts";
+import { shape } from "./validate.ts";
+
+/** Requests about executions, as people and programs send them. */
+
+const categories = Type.Array(text(1, 64, "Failure category"), {
+	maxItems: 64,
+	allowed: "must be an array of at most 64 strings",
+});
+
+const backoff = Type.Union(
+	[
+		Type.Object(
+			{ type: Type.Literal("fixed"), delayMs: duration(0, "Wait before each retry") },
+			{ additionalProperties: false },
+		),
+		Type.Object(
+			{
+				type: Type.Literal("exponential"),
+				initialMs: Type.Optional(duration(1, "Wait before the first retry (1000)")),
+				maxMs: Type.Optional(duration(1, "Longest wait (60000)")),
+				multiplier: Type.Optional(
+					Type.Number({
+						minimum: 1,
+						maximum: 100,
+						description: "Growth (2)",
+						allowed: "must be a number from 1 to 100",
+					}),
+				),
+				jitter: Type.Optional(
+					Type.Boolean({ description: "Spread waits over half to whole (true)", allowed: "must be a boolean" }),
+				),
+			},
+			{ additionalProperties: false },
+		),
+	],
+	{ allowed: 'must be {type: "fixed", …} or {type: "exponential", …}' },
+);
+
+export const policy = Type.Object(
+	{
+		retry: Type.Optional(
+			Type.Object(
+				{
+					maxRetries: Type.Optional(integer(0, 1_000_000, "Retries after the first attempt (3)")),
+					backoff: Type.Optional(backoff),
+					retryableCategories: Type.Optional(categories),
+					nonRetryableCategories: Type.Optional(categories),
+				},
+				{ additionalProperties: false, description: "Without it nothing is retried", allowed: "must be an object" },
+			),
+		),
+		timeouts: Type.Optional(
+			Type.Object(
+				{
+					attemptMs: Type.Optional(duration(1, "Time an attempt may spend under lease")),
+					queueMs: Type.Optional(duration(1, "Time it may wait for a worker each time it becomes eligible")),
+					deadlineMs: Type.Optional(duration(1, "Time from creation to its end")),
+				},
+				{ additionalProperties: false, allowed: "must be an object" },
+			),
+		),
+		maxReclaims: Type.Optional(integer(0, 1_000_000, "Lost leases it survives (100)")),
+		maxReplays: Type.Optional(integer(0, 1_000_000, "Replays allowed (10)")),
+		retentionMs: Type.Optional(duration(0, "How long it is kept once ended; 0 keeps it until it is deleted")),
+		dedupWindowMs: Type.Optional(duration(1, "How long its idempotency key is remembered (24 h)")),
+	},
+	{ additionalProperties: false, allowed: "must be an object" },
+);
+
+/** Everything a create may say but its payload. */
+const createFields = {
+	kind,
+	lane: Type.Optional(lane),
+	namespace: Type.Optional(namespace),
+	priority: Type.Optional(
+		Type.Integer({
+			minimum: Number.MIN_SAFE_INTEGER,
+			maximum: Number.MAX_SAFE_INTEGER,
+			description: "Higher runs first; clamped to 0..9000",
+			allowed: "must be an integer (clamped to 0..9000)",
+		}),
+	),
+	delayUntil: Type.Optional(time),
+	delayMs: Type.Optional(duration(0, "Not before this long from now")),
+	idempotencyKey: Type.Optional(
+		text(0, 256, "Submitting again under this key gives the first execution; empty = none"),
+	),
+	policy: Type.Optional(policy),
+	contentType: Type.Optional(contentType),
+	createdBy: Type.Optional(text(1, 256, "Who asked for it")),
+	traceparent: Type.Optional(
+		Type.String({
+			pattern: "^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$",
+			description: "W3C trace context",
+			allowed: "must be a W3C traceparent",
+		}),
+	),
+};
+
+export const createRequest = shape(
+	Type.Object(
+		{ ...createFields, input: Type.Optional(Type.Unknown()), inputBase64: Type.Optional(base64) },
+		{ additionalProperties: false, allowed: "must be an object" },
+	),
+);
+export type CreateRequest = Static<typeof createRequest.schema>;
+
+export const MAX_BATCH_ITEMS = 1000;
+
+export const createManyRequest = shape(
+	Type.Object(
+		{
+			items: Type.Array(Type.Unknown(), {
+				maxItems: MAX_BATCH_ITEMS,
+				allowed: `must be an array of at most ${MAX_BATCH_ITEMS} items`,
+			}),
+		},
+		{ additionalProperties: false, allowed: "must be an object" },
+	),
+);
+
+export const idRequest = shape(Type.Object({ id: executionId }, { additionalProperties: false }));
+
+export const cancelRequest = shape(
+	Type.Object(
+		{
+			reason: Type.Optional(text(1, 1024, "Why")),
+			mode: Type.Optional(
+				Type.Union([Type.Literal("graceful"), Type.Literal("force")], { allowed: 'must be "graceful" or "force"' }),
+			),
+			graceMs: Type.Optional(duration(0, "How long the holder may take (30000)")),
+			fence: Type.Optional(
+				Type.Object(
+					{ leaseId: Type.String(), epoch: Type.Integer() },
+					{ additionalProperties: false, description: "Given by the holder", allowed: "must be {leaseId, epoch}" },
+				),
+			),
+		},
+		{ additionalProperties: false, allowed: "must be an object" },
+	),
+);
+export type CancelRequest = Static<typeof cancelRequest.schema>;
+
+export const revokeLeaseRequest = shape(
+	Type.Object(
+		{
+			expectedLeaseId: Type.Optional(text(1, 64, "Revoke only this lease")),
+			reason: Type.Optional(text(1, 1024, "Why")),
+		},
+		{ additionalProperties: false, allowed: "must be an object" },
+	),
+);
+export type RevokeLeaseRequest = Static<typeof revokeLeaseRequest.schema>;
+
+export const listRequest = shape(
+	Type.Object(
+		{
+			namespace: Type.Optional(namespace),
+			lane: Type.Optional(lane),
+			state: Type.Optional(
+				Type.Union(
+					PUBLIC_STATES.map((state) => Type.Literal(state)),
+					{ allowed: `must be one of ${PUBLIC_STATES.join(", ")}` },
+				),
+			),
+			limit: Type.Optional(integer(1, 1000, "Most executions on a page (100)")),
+			cursor: Type.Optional(text(1, 4096, "Where the page before this one ended")),
+		},
+		{ additionalProperties: false, allowed: "must be an object" },
+	),
+);
+export type ListRequest = Static<typeof listRequest.schema>;
+
+export const eventsRequest = shape(
+	Type.Object(
+		{
+			limit: Type.Optional(integer(1, 1000, "Most events on a page (100)")),
+			cursor: Type.Optional(text(1, 4096, "Where the page before this one ended")),
+		},
+		{ additionalProperties: false, allowed: "must be an object" },
+	),
+);
+export type EventsRequest = Static<typeof eventsRequest.schema>;
+
+export const waitRequest = shape(
+	Type.Object({ timeoutMs: Type.Optional(duration(0, "How long to wait")) }, { additionalProperties: false }),
+);
+
+export const actorName = name;

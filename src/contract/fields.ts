@@ -1,0 +1,76 @@
+import Type, { type TInteger, type TString } from "typebox";
+
+/** The fields requests are made of. `allowed` is the half sentence an error message ends with. */
+
+export const MAX_DELAY_MS = 10 * 365 * 86_400_000;
+const MAX_TIME = 8_640_000_000_000_000;
+
+export function integer(minimum: number, maximum: number, description: string): TInteger {
+	return Type.Integer({ minimum, maximum, description, allowed: `must be an integer from ${minimum} to ${maximum}` });
+}
+
+export function text(minLength: number, maxLength: number, description: string): TString {
+	return Type.String({
+		minLength,
+		maxLength,
+		description,
+		allowed: `must be a string of ${minLength} to ${maxLength} characters`,
+	});
+}
+
+export function duration(minimum: number, description: string): TInteger {
+	return Type.Integer({
+		minimum,
+		maximum: MAX_DELAY_MS,
+		description,
+		allowed: `must be an integer number of milliseconds from ${minimum} to ${MAX_DELAY_MS} (ten years)`,
+	});
+}
+
+export const namespace = Type.String({
+	pattern: "^[A-Za-z0-9._-]{1,64}$",
+	description: "Tenant; nothing crosses it",
+	allowed: "must be 1 to 64 characters of A-Z a-z 0-9 . _ -",
+});
+
+export const lane = Type.String({
+	pattern: "^[\\x20-\\x2b\\x2d-\\x7e]{1,64}$",
+	description: "Queue the work waits in; created by first use",
+	allowed: "must be 1 to 64 printable ASCII characters without comma",
+});
+
+export const kind = text(1, 256, "Which handler runs it");
+
+export const executionId = Type.String({
+	pattern: "^ex_[0-9a-f]{32}_(0|[1-9][0-9]{0,4})$",
+	description: "Id of an execution",
+	allowed: "must be an execution id: ex_<32 hex>_<slot 0..16383>",
+});
+
+export const time = integer(0, MAX_TIME, "Unix milliseconds of the store's clock");
+
+export const contentType = Type.String({
+	pattern: "^[\\x21-\\x7e][\\x20-\\x7e]{0,254}$",
+	description: "Media type of the bytes",
+	allowed: "must be a media type of 1 to 255 printable ASCII characters",
+});
+
+export const name = Type.String({
+	pattern: "^[^\\x00-\\x1f\\x7f]{1,256}$",
+	description: "A name",
+	allowed: "must be a string of 1 to 256 characters without control characters",
+});
+
+export const base64 = Type.String({
+	pattern: "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
+	description: "Bytes as base64",
+	allowed: "must be padded base64",
+});
+
+export const fence = Type.Object(
+	{
+		leaseId: Type.String({ minLength: 1, maxLength: 64, allowed: "must be the lease's id" }),
+		epoch: integer(1, Number.MAX_SAFE_INTEGER, "Epoch of the lease"),
+	},
+	{ additionalProperties: false, allowed: "must be {leaseId, epoch}" },
+);

@@ -1,0 +1,122 @@
+import type { ErrorCode } from "../kernel/errors.ts";
+import type { ExecutionEvent } from "../kernel/events.ts";
+import type { Policy } from "../kernel/policy.ts";
+import type { Attempt, AttemptType, Cancel, Failure, Progress } from "../kernel/records/execution.ts";
+import type { PublicState, StateFields } from "../kernel/state.ts";
+
+/** What FlowFabric answers, in process and over HTTP alike. */
+
+export interface Created {
+	id: string;
+	publicState: PublicState;
+	/** False when an idempotency key led to an earlier execution. */
+	created: boolean;
+}
+
+export interface ErrorBody {
+	code: ErrorCode;
+	message: string;
+	retryable: boolean;
+	details?: Record<string, unknown>;
+}
+
+export interface CreatedItem {
+	ok: boolean;
+	id?: string;
+	created?: boolean;
+	error?: ErrorBody;
+}
+
+export interface Execution {
+	id: string;
+	kind: string;
+	namespace: string;
+	lane: string;
+	priority: number;
+	publicState: PublicState;
+	state: StateFields;
+	/** Why it is not running, for a person; empty when it is, or has ended. */
+	blockingDetail: string;
+	blockedAt?: number;
+	delayUntil?: number;
+	attempt?: { index: number; type: AttemptType; state: Attempt["state"] };
+	lease?: { id: string; epoch: number; expiresAt: number; workerId: string; instanceId: string };
+	retries: number;
+	reclaims: number;
+	replays: number;
+	policy: Policy;
+	progress?: Progress;
+	failure?: Failure;
+	cancel?: Cancel;
+	createdBy: string;
+	createdAt: number;
+	startedAt?: number;
+	completedAt?: number;
+}
+
+export interface ExecutionPage {
+	executions: Execution[];
+	nextCursor?: string;
+}
+
+export interface EventPage {
+	events: ExecutionEvent[];
+	/** Always there: reading on from it gives what happened since. */
+	nextCursor: string;
+}
+
+export interface AttemptView {
+	index: number;
+	type: AttemptType;
+	state: Attempt["state"];
+	workerId: string;
+	instanceId: string;
+	startedAt: number;
+	endedAt?: number;
+	failure?: Failure;
+	result?: { contentType: string; size: number };
+}
+
+export interface ClaimedExecution {
+	id: string;
+	kind: string;
+	namespace: string;
+	lane: string;
+	input?: unknown;
+	inputBase64?: string;
+	contentType: string;
+	attempt: { index: number; type: AttemptType };
+	lease: { id: string; epoch: number; expiresAt: number };
+	timeouts?: NonNullable<Policy["timeouts"]>;
+	traceparent?: string;
+}
+
+export interface RenewedLease {
+	executionId: string;
+	ok: boolean;
+	expiresAt?: number;
+	cancelRequested?: true;
+	reason?: string;
+	error?: ErrorBody;
+}
+
+export interface CompletedItem {
+	executionId: string;
+	ok: boolean;
+	publicState?: PublicState;
+	error?: ErrorBody;
+}
+
+export interface Bytes {
+	bytes: Uint8Array;
+	contentType: string;
+}
+
+/** Something a worker should know at once about work it holds. */
+export interface WorkerNotice {
+	type: "cancel_requested" | "lease_lost";
+	executionId: string;
+	leaseId: string;
+	epoch: number;
+	reason: string;
+}

@@ -1,0 +1,93 @@
+import type { Static, TSchema } from "typebox";
+import { Compile, type Validator } from "typebox/compile";
+import { FlowFabricError } from "./errors.ts";
+
+/** A schema that says no by naming the field, what came, and what is allowed. */
+export interface Shape<S extends TSchema> {
+	schema: S;
+	/** Returns the value typed, or throws `invalid_input`. */
+	check(value: unknown): Static<S>;
+}
+
+type SchemaError = ReturnType<Validator["Errors"]>[number];
+
+export function shape<S extends TSchema>(schema: S): Shape<S> {
+	const validator = Compile(schema);
+	return {
+		schema,
+		check(value) {
+			if (validator.Check(value)) return value as Static<S>;
+			throw invalidInput(validator.Errors(value), schema, value);
+		},
+	};
+}
+
+function invalidInput(errors: SchemaError[], schema: TSchema, value: unknown): FlowFabricError {
+	const error = mostTelling(errors, value);
+	const { field, problem } = describe(error, schema, value);
+	return new FlowFabricError("invalid_input", { message: `${field}: ${problem}`, details: { field } });
+}
+
+/**
+ * A union reports the complaints of every branch; the branch whose `type` fits is the one that was meant, and in it the
+ * deepest complaint says most.
+ */
+function mostTelling(errors: SchemaError[], value: unknown): SchemaError {
+	const plain = errors.filter((e) => e.keyword !== "anyOf" && e.keyword !== "boolean");
+	const foreign = new Set(
+		plain.filter((e) => e.keyword === "const" && e.instancePath.endsWith("/type")).map((e) => branchOf(e)),
+	);
+	const meant = plain.filter((e) => !foreign.has(branchOf(e)));
+	const candidates = meant.length > 0 ? meant : plain.length > 0 ? plain : errors;
+	return candidates.reduce((best, e) => (depth(e) > depth(best) ? e : best), candidates[0] ?? fallback(value));
+}
+
+const branchOf = (error: SchemaError): string => /^(.*\/anyOf\/\d+)/.exec(error.schemaPath)?.[1] ?? "";
+const depth = (error: SchemaError): number => error.instancePath.split("/").length;
+const fallback = (value: unknown): SchemaError =>
+	({
+		keyword: "type",
+		schemaPath: "#",
+		instancePath: "",
+		params: { type: typeof value },
+		message: "is not valid",
+	}) as never;
+
+function describe(error: SchemaError, schema: TSchema, value: unknown): { field: string; problem: string } {
+	const path = error.instancePath.split("/").slice(1).map(unescape);
+	const params = error.params as { additionalProperties?: string[]; requiredProperties?: string[] };
+	const [unknown] = params.additionalProperties ?? [];
+	if (error.keyword === "additionalProperties" && unknown !== undefined) {
+		return { field: join([...path, unknown]), problem: "is not a known field" };
+	}
+	const [missing] = params.requiredProperties ?? [];
+	if (error.keyword === "required" && missing !== undefined) {
+		return { field: join([...path, missing]), problem: "is required" };
+	}
+	const node = nodeAt(schema, error.schemaPath) as { allowed?: string } | undefined;
+	const allowed = node?.allowed ?? error.message;
+	return { field: join(path), problem: `${allowed}, got ${show(at(value, path))}` };
+}
+
+function nodeAt(schema: unknown, pointer: string): unknown {
+	return at(schema, pointer.split("/").slice(1).map(unescape));
+}
+
+function at(value: unknown, path: string[]): unknown {
+	return path.reduce<unknown>((node, part) => (node as Record<string, unknown> | undefined)?.[part], value);
+}
+
+const unescape = (part: string): string => part.replaceAll("~1", "/").replaceAll("~0", "~");
+
+const join = (path: string[]): string =>
+	path.reduce((text, part) => (/^\d+$/.test(part) ? `${text}[${part}]` : text ? `${text}.${part}` : part), "") ||
+	"request";
+
+/** Enough of a value to recognise it, never all of it: it may be large, or a secret. */
+function show(value: unknown): string {
+	if (value === undefined) return "nothing";
+	if (typeof value === "number" || typeof value === "boolean" || value === null) return String(value);
+	if (typeof value === "string")
+		return value.length > 40 ? `a string of ${value.length} characters` : JSON.stringify(value);
+	return Array.isArray(value) ? `an array of ${value.length}` : `a value of type ${typeof value}`;
+}

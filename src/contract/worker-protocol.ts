@@ -1,0 +1,116 @@
+import Type, { type Static } from "typebox";
+import {
+	base64,
+	contentType,
+	duration,
+	executionId,
+	fence,
+	integer,
+	kind,
+	lane,
+	name,
+	namespace,
+	text,
+	time,
+} from "./fields.ts";
+import { shape } from "./validate.ts";
+
+/** Requests of workers: claiming, and everything that carries a fence. */
+
+const leaseMs = Type.Integer({
+	minimum: 100,
+	maximum: 3_600_000,
+	description: "Time to live of the lease (30000)",
+	allowed: "must be an integer from 100 to 3600000 milliseconds",
+});
+
+export const MAX_CLAIM = 256;
+export const MAX_CLAIM_WAIT_MS = 30_000;
+
+export const claimRequest = shape(
+	Type.Object(
+		{
+			namespace: Type.Optional(namespace),
+			lanes: Type.Optional(
+				Type.Array(lane, { minItems: 1, maxItems: 64, allowed: "must be an array of 1 to 64 lanes, best first" }),
+			),
+			kinds: Type.Optional(
+				Type.Array(kind, { minItems: 1, maxItems: 256, allowed: "must be an array of 1 to 256 kinds" }),
+			),
+			workerId: name,
+			instanceId: name,
+			max: Type.Optional(integer(1, MAX_CLAIM, "Most executions to claim (1)")),
+			leaseMs: Type.Optional(leaseMs),
+			waitMs: Type.Optional(integer(0, MAX_CLAIM_WAIT_MS, "How long to wait for work (0)")),
+		},
+		{ additionalProperties: false, allowed: "must be an object" },
+	),
+);
+export type ClaimRequest = Static<typeof claimRequest.schema>;
+
+export const renewRequest = shape(
+	Type.Object(
+		{
+			leases: Type.Array(
+				Type.Object(
+					{ executionId, leaseId: Type.String({ maxLength: 64 }), epoch: Type.Integer() },
+					{ additionalProperties: false, allowed: "must be {executionId, leaseId, epoch}" },
+				),
+				{ maxItems: 1000, allowed: "must be an array of at most 1000 leases" },
+			),
+			leaseMs: Type.Optional(leaseMs),
+		},
+		{ additionalProperties: false, allowed: "must be an object" },
+	),
+);
+export type RenewRequest = Static<typeof renewRequest.schema>;
+
+const fenced = { fence: Type.Optional(fence) };
+const payload = {
+	result: Type.Optional(Type.Unknown()),
+	resultBase64: Type.Optional(base64),
+	contentType: Type.Optional(contentType),
+};
+const strict = { additionalProperties: false, allowed: "must be an object" };
+
+export const completeRequest = shape(Type.Object({ ...fenced, ...payload }, strict));
+export type CompleteRequest = Static<typeof completeRequest.schema>;
+
+export const failRequest = shape(
+	Type.Object(
+		{
+			...fenced,
+			reason: text(1, 4096, "What went wrong"),
+			category: Type.Optional(text(1, 64, "Kind of failure (error); permanent is never retried")),
+			retryable: Type.Optional(Type.Boolean({ description: "false: do not retry", allowed: "must be a boolean" })),
+			retryAfterMs: Type.Optional(duration(0, "Retry after this long instead of by backoff")),
+		},
+		strict,
+	),
+);
+export type FailRequest = Static<typeof failRequest.schema>;
+
+export const delayRequest = shape(
+	Type.Object(
+		{ ...fenced, delayMs: Type.Optional(duration(0, "Go on after this long")), delayUntil: Type.Optional(time) },
+		strict,
+	),
+);
+export type DelayRequest = Static<typeof delayRequest.schema>;
+
+export const releaseRequest = shape(Type.Object(fenced, strict));
+export type ReleaseRequest = Static<typeof releaseRequest.schema>;
+
+export const progressRequest = shape(
+	Type.Object(
+		{
+			...fenced,
+			percent: Type.Optional(
+				Type.Number({ minimum: 0, maximum: 100, description: "How far", allowed: "must be a number from 0 to 100" }),
+			),
+			message: Type.Optional(text(0, 1024, "What it is doing")),
+		},
+		strict,
+	),
+);
+export type ProgressRequest = Static<typeof progressRequest.schema>;

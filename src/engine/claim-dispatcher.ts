@@ -1,0 +1,279 @@
+import { refusalError } from "../contract/errors.ts";
+import { eligibleQueue, eligibleQueuePrefix } from "../kernel/placement.ts";
+import type { ExecutionRecord } from "../kernel/records/execution.ts";
+import type { ClaimOutcome } from "../kernel/rules/claim.ts";
+import type { Entry } from "../kernel/tx.ts";
+import type { Clock } from "./clock.ts";
+import type { UuidMint } from "./mint.ts";
+import type { PartitionRunner } from "./partition-runner.ts";
+import { MAX_UNIT_RECORDS } from "./unit-draft.ts";
+
+/** A claim with every default filled in. */
+export interface Claim {
+	namespace: string;
+	lanes: readonly string[];
+	kinds: readonly string[] | undefined;
+	workerId: string;
+	instanceId: string;
+	max: number;
+	leaseMs: number;
+	waitMs: number;
+}
+
+interface Waiter {
+	claim: Claim;
+	/** Ends its sleep; called once. */
+	wake: (() => void) | undefined;
+}
+
+/** Work for one lane in one partition. */
+interface Share {
+	partition: number;
+	queues: string[];
+	count: number;
+}
+
+/** A claim writes two records per execution when an attempt is moved away, and a unit holds only so many. */
+const CLAIMS_PER_COMMAND = MAX_UNIT_RECORDS / 4;
+const INPUT_BUDGET = 4 * 1024 * 1024;
+const PARTITIONS_PER_SCAN = 32;
+const ROTATION_WINDOW_MS = 250;
+const RETRY_MIN_MS = 4;
+
+/**
+ * Hands out work. How it finds it:
+ *
+ * - A queue is *hot* once a commit or a notice said that it has work, until a look at it finds it empty.
+ * - A claim takes from hot queues first: the best among the partitions it probes, lane by lane in the order it gave.
+ * - If it found nothing it asks the stores of a window of partitions which queues are not empty. Only after such a look,
+ *   begun after it was entered among the waiting, may it wait; so nothing that was there before is slept through, and
+ *   whatever comes later finds it waiting.
+ * - Work wakes the claim that waits longest. A claim that leaves, for whatever reason, wakes the next if work is left.
+ */
+export class ClaimDispatcher {
+	readonly #runners: readonly PartitionRunner[];
+	readonly #clock: Clock;
+	readonly #mint: UuidMint;
+	/** Lane prefix → partition → hot queues. */
+	readonly #hot = new Map<string, Map<number, Set<string>>>();
+	readonly #waiters = new Set<Waiter>();
+	#cursor = 0;
+	#rotatedAt = Number.NEGATIVE_INFINITY;
+	#closed = false;
+
+	constructor(runners: readonly PartitionRunner[], clock: Clock, mint: UuidMint) {
+		this.#runners = runners;
+		this.#clock = clock;
+		this.#mint = mint;
+	}
+
+	/** A queue has work, or may have. */
+	hasWork(partition: number, queue: string): void {
+		const prefix = queue.slice(0, queue.indexOf(",", queue.indexOf(",", 9) + 1) + 1);
+		let partitions = this.#hot.get(prefix);
+		if (!partitions) this.#hot.set(prefix, (partitions = new Map()));
+		const queues = partitions.get(partition);
+		if (queues) queues.add(queue);
+		else partitions.set(partition, new Set([queue]));
+		for (const waiter of this.#waiters) {
+			if (!waiter.wake || !accepts(waiter.claim, prefix, queue)) continue;
+			wake(waiter);
+			return;
+		}
+	}
+
+	async claim(claim: Claim, signal?: AbortSignal): Promise<ExecutionRecord[]> {
+		const waiter: Waiter = { claim, wake: undefined };
+		const deadline = this.#clock.monotonic() + claim.waitMs;
+		this.#waiters.add(waiter);
+		try {
+			const taken = await this.#take(claim);
+			if (taken.length > 0) return taken;
+			await this.#lookAround(claim);
+			for (let tries = 0; ; tries++) {
+				const found = await this.#take(claim);
+				const left = deadline - this.#clock.monotonic();
+				if (found.length > 0 || left <= 0 || signal?.aborted || this.#closed) return found;
+				// A queue still hot had entries that others took first: look again soon, and less soon each time.
+				const pause = this.#isHot(claim) ? Math.min(left, RETRY_MIN_MS * 2 ** Math.min(tries, 8)) : left;
+				await this.#sleep(waiter, pause, signal);
+			}
+		} finally {
+			this.#waiters.delete(waiter);
+			this.#wakeNext();
+		}
+	}
+
+	/** Ends every wait; the claims come back empty. */
+	close(): void {
+		this.#closed = true;
+		for (const waiter of this.#waiters) wake(waiter);
+	}
+
+	#sleep(waiter: Waiter, ms: number, signal: AbortSignal | undefined): Promise<void> {
+		return new Promise((resolve) => {
+			const finish = () => {
+				waiter.wake = undefined;
+				disarm();
+				signal?.removeEventListener("abort", finish);
+				resolve();
+			};
+			const disarm = this.#clock.setTimer(ms, finish);
+			signal?.addEventListener("abort", finish);
+			waiter.wake = finish;
+		});
+	}
+
+	#wakeNext(): void {
+		for (const waiter of this.#waiters) {
+			if (!waiter.wake || !this.#isHot(waiter.claim)) continue;
+			wake(waiter);
+			return;
+		}
+	}
+
+	#isHot(claim: Claim): boolean {
+		return claim.lanes.some((lane) => {
+			for (const queues of this.#hot.get(eligibleQueuePrefix(claim.namespace, lane))?.values() ?? []) {
+				for (const queue of queues) if (acceptsKind(claim, lane, queue)) return true;
+			}
+			return false;
+		});
+	}
+
+	async #take(claim: Claim): Promise<ExecutionRecord[]> {
+		const taken: ExecutionRecord[] = [];
+		let budget = INPUT_BUDGET;
+		for (const lane of claim.lanes) {
+			while (taken.length < claim.max && budget > 0) {
+				const shares = await this.#plan(claim, lane, claim.max - taken.length);
+				if (shares.length === 0) break;
+				const found = await Promise.all(shares.map((share) => this.#takeShare(claim, lane, share, budget)));
+				const executions = found.flat();
+				taken.push(...executions);
+				budget -= executions.reduce((sum, execution) => sum + (execution.input?.size ?? 0), 0);
+				if (executions.length === 0) break;
+			}
+		}
+		return taken;
+	}
+
+	/** How many to take from which partition, the best first. */
+	async #plan(claim: Claim, lane: string, wanted: number): Promise<Share[]> {
+		const partitions = this.#hot.get(eligibleQueuePrefix(claim.namespace, lane));
+		if (!partitions) return [];
+		const candidates: (Entry & { partition: number; queue: string })[] = [];
+		const probes = this.#inWindow(claim, [...partitions.keys()]).flatMap((partition) =>
+			[...(partitions.get(partition) ?? [])]
+				.filter((queue) => acceptsKind(claim, lane, queue))
+				.map(async (queue) => {
+					const entries = await this.#runners[partition]?.look(queue, wanted);
+					if (!entries || entries.length === 0) this.#cool(partitions, partition, queue);
+					else for (const entry of entries) candidates.push({ ...entry, partition, queue });
+				}),
+		);
+		await Promise.all(probes);
+		candidates.sort((a, b) => a.score - b.score || (a.key < b.key ? -1 : 1));
+		const shares = new Map<number, Share>();
+		for (const { partition, queue } of candidates.slice(0, wanted)) {
+			const share = shares.get(partition) ?? { partition, queues: [], count: 0 };
+			shares.set(partition, share);
+			share.count += 1;
+			if (!share.queues.includes(queue)) share.queues.push(queue);
+		}
+		return [...shares.values()];
+	}
+
+	#cool(partitions: Map<number, Set<string>>, partition: number, queue: string): void {
+		const queues = partitions.get(partition);
+		queues?.delete(queue);
+		if (queues?.size === 0) partitions.delete(partition);
+	}
+
+	async #takeShare(claim: Claim, lane: string, share: Share, inputBudget: number): Promise<ExecutionRecord[]> {
+		const max = Math.min(share.count, CLAIMS_PER_COMMAND);
+		const outcome = await this.#runners[share.partition]?.run<ClaimOutcome>({
+			op: "claim",
+			namespace: claim.namespace,
+			lane,
+			queues: share.queues,
+			kinds: claim.kinds,
+			max,
+			leaseUuids: Array.from({ length: max }, () => this.#mint.next()),
+			leaseMs: claim.leaseMs,
+			workerId: claim.workerId,
+			instanceId: claim.instanceId,
+			inputBudget,
+			actor: claim.instanceId,
+		} as { op: string });
+		if (!outcome) return [];
+		if (!outcome.ok) throw refusalError(outcome);
+		if (outcome.executions.length === 0) this.#ledNowhere(claim, lane, share, outcome.lanePaused === true);
+		return outcome.executions;
+	}
+
+	/** Entries that gave nothing: either nobody may have them now, or others took them and the index will tell. */
+	#ledNowhere(claim: Claim, lane: string, { partition, queues }: Share, paused: boolean): void {
+		const partitions = this.#hot.get(eligibleQueuePrefix(claim.namespace, lane));
+		for (const queue of queues) {
+			if (paused && partitions) this.#cool(partitions, partition, queue);
+			else this.#runners[partition]?.heads.forget(queue);
+		}
+	}
+
+	/** Asks a window of partitions which of the claim's queues are not empty. */
+	async #lookAround(claim: Claim): Promise<void> {
+		this.#rotate();
+		const all = this.#runners.map((_, partition) => partition);
+		await Promise.all(
+			this.#inWindow(claim, all).flatMap((partition) =>
+				claim.lanes.map((lane) => this.#lookAt(claim, partition, lane)),
+			),
+		);
+	}
+
+	async #lookAt(claim: Claim, partition: number, lane: string): Promise<void> {
+		const runner = this.#runners[partition];
+		const found = await runner?.ask((store, at) => store.queues(at, eligibleQueuePrefix(claim.namespace, lane)));
+		for (const queue of found?.queues ?? []) {
+			if (runner?.heads.peek(queue) === null) runner.heads.forget(queue);
+			this.hasWork(partition, queue);
+		}
+	}
+
+	/** At most so many partitions per call, from a start that differs per instance and moves on with time. */
+	#inWindow(claim: Claim, partitions: number[]): number[] {
+		if (partitions.length <= PARTITIONS_PER_SCAN) return partitions;
+		const start = (fnv1a(claim.instanceId) + this.#cursor) % partitions.length;
+		return Array.from({ length: PARTITIONS_PER_SCAN }, (_, n) => partitions[(start + n) % partitions.length] ?? 0);
+	}
+
+	#rotate(): void {
+		const now = this.#clock.monotonic();
+		if (now - this.#rotatedAt < ROTATION_WINDOW_MS) return;
+		this.#rotatedAt = now;
+		this.#cursor = (this.#cursor + PARTITIONS_PER_SCAN) % this.#runners.length;
+	}
+}
+
+function wake(waiter: Waiter): void {
+	const { wake: finish } = waiter;
+	waiter.wake = undefined;
+	finish?.();
+}
+
+function accepts(claim: Claim, prefix: string, queue: string): boolean {
+	return claim.lanes.some(
+		(lane) => eligibleQueuePrefix(claim.namespace, lane) === prefix && acceptsKind(claim, lane, queue),
+	);
+}
+
+function acceptsKind(claim: Claim, lane: string, queue: string): boolean {
+	return !claim.kinds || claim.kinds.some((kind) => eligibleQueue(claim.namespace, lane, kind) === queue);
+}
+
+function fnv1a(text: string): number {
+	let hash = 0x811c9dc5;
+	for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+	return hash;
+}

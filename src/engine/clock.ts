@@ -1,0 +1,21 @@
+/** How an engine waits. Tests and the simulator put a virtual one in its place; nothing else in the engine knows time. */
+export interface Clock {
+	/** Milliseconds that only ever grow; their zero means nothing. */
+	monotonic(): number;
+	/** Calls once after `ms`; the returned function calls it off. */
+	setTimer(ms: number, callback: () => void): () => void;
+	/** Calls once the work at hand is done, so that whatever arrives together is handled together. */
+	defer(callback: () => void): void;
+}
+
+const MAX_TIMER_MS = 2_147_483_647;
+
+export const systemClock: Clock = {
+	monotonic: () => performance.now(),
+	setTimer(ms, callback) {
+		// Beyond 24.8 days Node would fire at once; whoever set the timer asks again when it fires early.
+		const timer = setTimeout(callback, Math.min(ms, MAX_TIMER_MS));
+		return () => clearTimeout(timer);
+	},
+	defer: (callback) => void setImmediate(callback),
+};

@@ -1,0 +1,145 @@
+import { DUE_QUEUE } from "../kernel/placement.ts";
+import type { TickOutcome } from "../kernel/rules/tick.ts";
+import type { Duty } from "../kernel/timers.ts";
+import type { QueuePosition } from "../store/port.ts";
+import type { Clock } from "./clock.ts";
+import type { PartitionRunner } from "./partition-runner.ts";
+
+const PAGE = 256;
+const FAILURES_BEFORE_PARKING = 3;
+const PARKED_MS = 60_000;
+const RETRY_MS = 1000;
+
+export interface DueMinderOptions {
+	runner: PartitionRunner;
+	clock: Clock;
+	random: () => number;
+	onDuty(duty: Duty): void;
+	onFailure(key: string, error: unknown, parked: boolean): void;
+}
+
+/**
+ * Minds everything with a due time in one partition. It sleeps until the earliest due time it knows of; commits and
+ * notices that bring an earlier one wake it. An item that keeps failing is parked and never holds up those behind it.
+ */
+export class DueMinder {
+	readonly #options: DueMinderOptions;
+	/** Items not to be looked at before a time: parked ones, and leases that get a chance to be renewed first. */
+	readonly #notBefore = new Map<string, number>();
+	readonly #failures = new Map<string, number>();
+	#wakeAt = Number.POSITIVE_INFINITY;
+	#disarm: (() => void) | undefined;
+	#pass: Promise<void> | undefined;
+	#closed = false;
+
+	constructor(options: DueMinderOptions) {
+		this.#options = options;
+	}
+
+	/** True when no pass is under way and none is due. */
+	get idle(): boolean {
+		return !this.#pass && this.#wakeAt > this.#options.runner.time.now();
+	}
+
+	/** Something is due at this time of the store. */
+	expect(at: number): void {
+		if (this.#closed || at >= this.#wakeAt) return;
+		this.#arm(at);
+	}
+
+	/** Looks now, whatever is expected. */
+	look(): void {
+		this.expect(0);
+	}
+
+	async close(): Promise<void> {
+		this.#closed = true;
+		this.#disarm?.();
+		await this.#pass;
+	}
+
+	#arm(at: number): void {
+		this.#disarm?.();
+		this.#wakeAt = at;
+		if (this.#closed || at === Number.POSITIVE_INFINITY) return;
+		const { clock, runner } = this.#options;
+		const ms = runner.time.known ? Math.max(0, at - runner.time.now()) : 0;
+		this.#disarm = clock.setTimer(ms, () => this.#start());
+	}
+
+	#start(): void {
+		this.#disarm = undefined;
+		if (this.#pass || this.#closed) return;
+		this.#wakeAt = Number.POSITIVE_INFINITY;
+		this.#pass = this.#makePass()
+			.catch((error) => {
+				this.#options.onFailure(DUE_QUEUE, error, false);
+				return this.#options.runner.time.now() + RETRY_MS;
+			})
+			.then((next) => {
+				this.#pass = undefined;
+				this.#arm(Math.min(next, this.#wakeAt));
+			});
+	}
+
+	/** Ticks all that is due, page after page; returns when the next item is. */
+	async #makePass(): Promise<number> {
+		const { runner } = this.#options;
+		let after: QueuePosition | undefined;
+		for (;;) {
+			const { entries } = await runner.ask((store, partition) => store.first(partition, DUE_QUEUE, PAGE, after));
+			const now = runner.time.now();
+			const due = entries.filter((entry) => entry.score <= now);
+			await Promise.all(due.filter((entry) => !this.#waits(entry.key, now)).map((entry) => this.#tick(entry.key)));
+			if (this.#closed) return Number.POSITIVE_INFINITY;
+			const next = entries[due.length];
+			if (next || entries.length < PAGE) return this.#earliest(next?.score, now);
+			after = entries.at(-1);
+		}
+	}
+
+	#waits(key: string, now: number): boolean {
+		const until = this.#notBefore.get(key);
+		if (until === undefined) return false;
+		if (until > now) return true;
+		this.#notBefore.delete(key);
+		return false;
+	}
+
+	#earliest(next: number | undefined, now: number): number {
+		let earliest = next ?? Number.POSITIVE_INFINITY;
+		for (const [key, until] of this.#notBefore) {
+			if (until <= now) this.#notBefore.delete(key);
+			earliest = Math.min(earliest, until);
+		}
+		return earliest;
+	}
+
+	async #tick(key: string): Promise<void> {
+		const { runner, random } = this.#options;
+		try {
+			const outcome = await runner.run<TickOutcome>({
+				op: "tick",
+				key,
+				writableSince: runner.writableSince,
+				jitter: random(),
+			} as { op: string });
+			if (!outcome.ok) throw new Error(outcome.code);
+			this.#failures.delete(key);
+			if (outcome.duty) this.#options.onDuty(outcome.duty);
+			else if (outcome.again !== undefined) this.#notBefore.set(key, outcome.again);
+		} catch (error) {
+			this.#failed(key, error);
+		}
+	}
+
+	#failed(key: string, error: unknown): void {
+		if (this.#closed) return;
+		const failures = (this.#failures.get(key) ?? 0) + 1;
+		const parked = failures >= FAILURES_BEFORE_PARKING;
+		if (parked) this.#failures.delete(key);
+		else this.#failures.set(key, failures);
+		this.#notBefore.set(key, this.#options.runner.time.now() + (parked ? PARKED_MS : RETRY_MS));
+		this.#options.onFailure(key, error, parked);
+	}
+}

@@ -1,0 +1,211 @@
+import { FlowFabricError } from "../contract/errors.ts";
+import { SLOTS, slotOfId } from "../kernel/ids.ts";
+import type { Kernel } from "../kernel/kernel.ts";
+import { kernel as theKernel } from "../kernel/kernel.ts";
+import { DUE_QUEUE } from "../kernel/placement.ts";
+import type { Duty } from "../kernel/timers.ts";
+import type { Notice, Store } from "../store/port.ts";
+import { ClaimDispatcher } from "./claim-dispatcher.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { DueMinder } from "./due-minder.ts";
+import { UuidMint } from "./mint.ts";
+import { PartitionRunner } from "./partition-runner.ts";
+import type { UnitDraft } from "./unit-draft.ts";
+import { Watchers } from "./watchers.ts";
+
+export interface EngineOptions {
+	store: Store;
+	clock?: Clock;
+	random?: () => number;
+	kernel?: Kernel;
+	/** Told of faults, one line each; nothing is printed otherwise. */
+	onFault?: (fault: { about: string; error: unknown }) => void;
+	cachedRecords?: number;
+	engineId?: string;
+	/** Random hex digits for ids, given by the simulator. */
+	randomHex?: (bytes: number) => string;
+}
+
+/** How many things an engine did, for metrics, benchmarks and tests. */
+export interface EngineCounters {
+	commands: number;
+	units: number;
+	commits: number;
+	lost: number;
+	duties: Partial<Record<Duty, number>>;
+}
+
+const DEFAULT_CACHED_RECORDS = 100_000;
+const SWEEP_MS = 300_000;
+const EVENT_RETENTION_MS = 86_400_000;
+
+/**
+ * The machinery of one engine: a runner, a minder and queue heads per partition, and one dispatcher for claims. It knows
+ * how to run commands; `LocalBackend` knows which.
+ */
+export class Engine {
+	readonly store: Store;
+	readonly clock: Clock;
+	readonly random: () => number;
+	readonly kernel: Kernel;
+	readonly runners: readonly PartitionRunner[];
+	readonly dispatcher: ClaimDispatcher;
+	readonly mint: UuidMint;
+	readonly watchers = new Watchers();
+	readonly counters: EngineCounters = { commands: 0, units: 0, commits: 0, lost: 0, duties: {} };
+	/** Told of every unit that was committed. */
+	onCommitted: ((unit: UnitDraft) => void) | undefined;
+	readonly #minders: readonly DueMinder[];
+	readonly #onFault: NonNullable<EngineOptions["onFault"]>;
+	#stopSweep: (() => void) | undefined;
+	#closed = false;
+
+	constructor(options: EngineOptions) {
+		this.store = options.store;
+		this.clock = options.clock ?? systemClock;
+		this.random = options.random ?? Math.random;
+		this.kernel = options.kernel ?? theKernel;
+		this.#onFault = options.onFault ?? (() => {});
+		const { partitions } = this.store;
+		const idMint = new UuidMint(() => Date.now(), options.randomHex);
+		const engineId = options.engineId ?? idMint.next();
+		this.runners = Array.from(
+			{ length: partitions },
+			(_, partition) =>
+				new PartitionRunner({
+					engineId,
+					partition,
+					store: this.store,
+					kernel: this.kernel,
+					clock: this.clock,
+					random: this.random,
+					cacheCapacity: Math.max(256, Math.floor((options.cachedRecords ?? DEFAULT_CACHED_RECORDS) / partitions)),
+					onCommitted: (unit, at) => this.#committed(unit, at),
+					onCorrupt: (key, why) => this.#onFault({ about: `record ${key} cannot be read: ${why}`, error: undefined }),
+					onBatch: (batch) => this.#count(batch),
+				}),
+		);
+		this.mint = new UuidMint(() => this.#now(), options.randomHex);
+		this.dispatcher = new ClaimDispatcher(this.runners, this.clock, this.mint);
+		this.#minders = this.runners.map(
+			(runner) =>
+				new DueMinder({
+					runner,
+					clock: this.clock,
+					random: this.random,
+					onDuty: (duty) => {
+						this.counters.duties[duty] = (this.counters.duties[duty] ?? 0) + 1;
+					},
+					onFailure: (key, error, parked) => this.#onFault({ about: parked ? `${key} is parked` : key, error }),
+				}),
+		);
+		this.store.onNotice((notice) => this.#noticed(notice));
+	}
+
+	/** Hears every partition's time and begins to mind what is due. */
+	async start(): Promise<void> {
+		await Promise.all(
+			this.runners.map(async (runner) => {
+				await runner.ask((store, partition) => store.read(partition, []));
+				// Until now nobody could write here: holders get their chance to renew first.
+				runner.writableSince = runner.time.now();
+			}),
+		);
+		for (const minder of this.#minders) minder.look();
+		this.#sweepLater();
+	}
+
+	/** The partition of an id, or `invalid_input` naming the field. */
+	partitionOf(id: string, field = "id"): number {
+		const slot = slotOfId("ex", id);
+		if (slot !== undefined) return slot % this.runners.length;
+		throw new FlowFabricError("invalid_input", {
+			message: `${field}: must be an execution id: ex_<32 hex>_<slot 0..${SLOTS - 1}>`,
+			details: { field },
+		});
+	}
+
+	runner(partition: number): PartitionRunner {
+		const runner = this.runners[partition];
+		if (!runner) throw new RangeError(`no partition ${partition}`);
+		return runner;
+	}
+
+	/** True when nothing runs and nothing is due. */
+	get idle(): boolean {
+		return this.runners.every((runner) => runner.idle) && this.#minders.every((minder) => minder.idle);
+	}
+
+	get closed(): boolean {
+		return this.#closed;
+	}
+
+	fault(about: string, error: unknown): void {
+		this.#onFault({ about, error });
+	}
+
+	async close(): Promise<void> {
+		this.#closed = true;
+		this.#stopSweep?.();
+		this.dispatcher.close();
+		this.watchers.changedAll();
+		await Promise.all(this.#minders.map((minder) => minder.close()));
+		await Promise.all(this.runners.map((runner) => runner.close()));
+		await this.store.close();
+	}
+
+	#now(): number {
+		return this.runners[0]?.time.now() ?? 0;
+	}
+
+	#count(batch: { commands: number; units: number; lost: number }): void {
+		this.counters.commits += 1;
+		this.counters.commands += batch.commands;
+		this.counters.units += batch.units;
+		this.counters.lost += batch.lost;
+	}
+
+	#committed(unit: UnitDraft, partition: number): void {
+		for (const [key, places] of unit.placesAfter) {
+			for (const { queue, score } of places) {
+				if (queue === DUE_QUEUE) this.#minders[partition]?.expect(score);
+				else if (queue.startsWith("eligible,")) this.dispatcher.hasWork(partition, queue);
+			}
+			if (this.watchers.size > 0) this.watchers.changed(key);
+		}
+		this.onCommitted?.(unit);
+	}
+
+	#noticed(notice: Notice): void {
+		if (this.#closed) return;
+		for (const queue of notice.queues) {
+			if (!queue.startsWith("eligible,")) continue;
+			const { heads } = this.runner(notice.partition);
+			if (heads.peek(queue) === null) heads.forget(queue);
+			this.dispatcher.hasWork(notice.partition, queue);
+		}
+		if (notice.due !== undefined) this.#minders[notice.partition]?.expect(notice.due);
+		for (const key of notice.changed) this.watchers.changed(key);
+	}
+
+	/** The slow net under lost notices, and the end of old events. */
+	#sweepLater(): void {
+		this.#stopSweep = this.clock.setTimer(SWEEP_MS, () => {
+			for (const minder of this.#minders) minder.look();
+			this.watchers.changedAll();
+			void this.#trimEvents().finally(() => {
+				if (!this.#closed) this.#sweepLater();
+			});
+		});
+	}
+
+	async #trimEvents(): Promise<void> {
+		for (const runner of this.runners) {
+			try {
+				await runner.ask((store, partition) => store.trimEvents(partition, runner.time.now() - EVENT_RETENTION_MS));
+			} catch (error) {
+				this.#onFault({ about: "events could not be trimmed", error });
+			}
+		}
+	}
+}

@@ -1,0 +1,401 @@
+import type { Backend } from "../contract/backend.ts";
+import { errorBody, FlowFabricError, refusalError } from "../contract/errors.ts";
+import {
+	type CancelRequest,
+	type CreateRequest,
+	cancelRequest,
+	createManyRequest,
+	type EventsRequest,
+	eventsRequest,
+	type ListRequest,
+	listRequest,
+	type RevokeLeaseRequest,
+	revokeLeaseRequest,
+} from "../contract/executions.ts";
+import type { ClaimedExecution, CreatedItem, Execution, WorkerNotice } from "../contract/replies.ts";
+import * as protocol from "../contract/worker-protocol.ts";
+import type { CommandOf, Op, OutcomeOf } from "../kernel/kernel.ts";
+import { type Payload, resultBlobKey } from "../kernel/payload.ts";
+import { noticeFor } from "../kernel/reading.ts";
+import { type AttemptRecord, attemptKey } from "../kernel/records/attempt.ts";
+import { type ExecutionRecord, executionKey } from "../kernel/records/execution.ts";
+import type { LogPosition, StoredRecord } from "../store/port.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
+import type { Engine } from "./engine.ts";
+import { listExecutions } from "./listing.ts";
+import { bytesOf, pack, unpack, valueOf } from "./payloads.ts";
+import { checkDelayUntil, createCommand } from "./submission.ts";
+import type { UnitDraft } from "./unit-draft.ts";
+import { attemptView, executionView } from "./views.ts";
+
+export interface LocalBackendOptions {
+	engine: Engine;
+	/** Who acts, in events and as `createdBy`. */
+	actor: string;
+	/** How long ended executions are kept unless their policy says otherwise. */
+	retentionMs: number;
+}
+
+type Accepted<O extends Op> = Extract<OutcomeOf<O>, { ok: true }>;
+
+/** The whole interface on an engine in this process: checks requests, turns them into commands, shows what came of it. */
+export class LocalBackend implements Backend {
+	readonly engine: Engine;
+	readonly #options: LocalBackendOptions;
+	readonly #listeners = new Map<string, Set<(notice: WorkerNotice) => void>>();
+
+	constructor(options: LocalBackendOptions) {
+		this.#options = options;
+		this.engine = options.engine;
+		this.engine.onCommitted = (unit) => this.#tellWorkers(unit);
+	}
+
+	async create(request: CreateRequest) {
+		const { id, publicState, created } = await this.#submit(request);
+		return { id, publicState, created };
+	}
+
+	async createMany(items: CreateRequest[]): Promise<CreatedItem[]> {
+		createManyRequest.check({ items });
+		return Promise.all(
+			items.map(async (item): Promise<CreatedItem> => {
+				try {
+					const { id, created } = await this.#submit(item);
+					return { ok: true, id, created };
+				} catch (error) {
+					return { ok: false, error: errorBody(error) };
+				}
+			}),
+		);
+	}
+
+	async get(id: string): Promise<Execution> {
+		const { record, now } = await this.#read(id);
+		return executionView(record, now);
+	}
+
+	async list(request: ListRequest = {}) {
+		return listExecutions(this.engine.runners, listRequest.check(request), (key, doc) => {
+			try {
+				return this.engine.kernel.decode(key, doc);
+			} catch (error) {
+				this.engine.fault(`record ${key} cannot be read`, error);
+				return undefined;
+			}
+		});
+	}
+
+	async input(id: string) {
+		const { record } = await this.#read(id);
+		return record.input ? this.#bytes(id, record.input) : undefined;
+	}
+
+	async result(id: string) {
+		const { record } = await this.#read(id);
+		if (record.lifecyclePhase !== "terminal")
+			throw new FlowFabricError("result_not_ready", { details: { executionId: id } });
+		const result = record.terminalOutcome === "success" ? record.attempt?.result : undefined;
+		if (!result)
+			throw new FlowFabricError("result_not_found", { details: { executionId: id, outcome: record.terminalOutcome } });
+		return this.#bytes(id, result);
+	}
+
+	async wait(id: string, options: { timeoutMs?: number; signal?: AbortSignal } = {}): Promise<Execution> {
+		const partition = this.engine.partitionOf(id);
+		const { clock, watchers, store } = this.engine;
+		const deadline = clock.monotonic() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
+		let changed = () => {};
+		let change = new Promise<void>((resolve) => (changed = resolve));
+		const unsubscribe = [watchers.add(id, () => changed()), store.watch(partition, id)];
+		const abort = () => changed();
+		options.signal?.addEventListener("abort", abort);
+		try {
+			for (;;) {
+				const { record, now } = await this.#read(id);
+				const left = deadline - clock.monotonic();
+				if (record.lifecyclePhase === "terminal" || left <= 0) return executionView(record, now);
+				if (this.engine.closed) throw new FlowFabricError("shutting_down");
+				options.signal?.throwIfAborted();
+				const disarm = clock.setTimer(left, () => changed());
+				await change;
+				disarm();
+				change = new Promise<void>((resolve) => (changed = resolve));
+			}
+		} finally {
+			for (const stop of unsubscribe) stop();
+			options.signal?.removeEventListener("abort", abort);
+		}
+	}
+
+	async events(id: string, request: EventsRequest = {}) {
+		const { limit = 100, cursor } = eventsRequest.check(request);
+		const [commit, index] = cursor === undefined ? [] : decodeCursor("e", cursor, ["number", "number"]);
+		const after: LogPosition | undefined =
+			commit === undefined ? undefined : { commit: Number(commit), index: Number(index) };
+		const runner = this.engine.runner(this.engine.partitionOf(id));
+		await this.#read(id);
+		const { events } = await runner.ask((store, partition) => store.events(partition, id, after, limit));
+		const last = events.at(-1) ?? after ?? { commit: 0, index: 0 };
+		return {
+			events: events.map((event) => JSON.parse(event.body)),
+			nextCursor: encodeCursor("e", [last.commit, last.index]),
+		};
+	}
+
+	async attempts(id: string) {
+		const { record, runner } = await this.#read(id);
+		const { attempt } = record;
+		if (!attempt) return [];
+		const keys = Array.from({ length: attempt.index }, (_, index) => attemptKey(id, index));
+		const { records } = await runner.ask((store, partition) => store.read(partition, keys));
+		const ended = records
+			.filter((stored) => stored.version > 0)
+			.map((stored) => this.#decode<AttemptRecord>(stored).attempt);
+		return [...ended, attempt].filter((each) => each !== null).map(attemptView);
+	}
+
+	async cancel(id: string, request: CancelRequest = {}) {
+		const { mode = "graceful", graceMs = 30_000, reason, fence } = cancelRequest.check(request);
+		const { ok: _, ...reply } = await this.#run("cancel", id, {
+			op: "cancel",
+			executionId: id,
+			mode,
+			graceMs,
+			...(reason === undefined ? undefined : { reason }),
+			...(fence === undefined ? undefined : { fence }),
+			actor: this.#options.actor,
+		});
+		return reply;
+	}
+
+	async replay(id: string) {
+		const { ok: _, ...reply } = await this.#run("replay", id, {
+			op: "replay",
+			executionId: id,
+			actor: this.#options.actor,
+		});
+		return reply;
+	}
+
+	async delete(id: string) {
+		const { ok: _, ...reply } = await this.#run("delete", id, {
+			op: "delete",
+			executionId: id,
+			actor: this.#options.actor,
+		});
+		return reply;
+	}
+
+	async revokeLease(id: string, request: RevokeLeaseRequest = {}) {
+		const given = revokeLeaseRequest.check(request) as { expectedLeaseId?: string; reason?: string };
+		const { ok: _, ...reply } = await this.#run("revokeLease", id, {
+			op: "revokeLease",
+			executionId: id,
+			...given,
+			actor: this.#options.actor,
+		});
+		return reply;
+	}
+
+	async claim(request: protocol.ClaimRequest, signal?: AbortSignal): Promise<ClaimedExecution[]> {
+		const {
+			namespace = "default",
+			lanes = ["default"],
+			max = 1,
+			leaseMs = 30_000,
+			waitMs = 0,
+			...who
+		} = protocol.claimRequest.check(request);
+		const records = await this.engine.dispatcher.claim(
+			{ namespace, lanes, kinds: who.kinds, max, leaseMs, waitMs, workerId: who.workerId, instanceId: who.instanceId },
+			signal,
+		);
+		return Promise.all(records.map((record) => this.#claimedView(record)));
+	}
+
+	async renew(request: protocol.RenewRequest) {
+		const { leases, leaseMs } = protocol.renewRequest.check(request);
+		return Promise.all(
+			leases.map(async ({ executionId, leaseId, epoch }) => {
+				try {
+					const { ok, expiresAt, cancelRequested, reason } = await this.#run("renew", executionId, {
+						op: "renew",
+						executionId,
+						fence: { leaseId, epoch },
+						...(leaseMs === undefined ? undefined : { leaseMs }),
+					});
+					return {
+						executionId,
+						ok,
+						expiresAt,
+						...(cancelRequested ? { cancelRequested, ...(reason ? { reason } : undefined) } : undefined),
+					};
+				} catch (error) {
+					return { executionId, ok: false, error: errorBody(error) };
+				}
+			}),
+		);
+	}
+
+	async complete(id: string, request: protocol.CompleteRequest) {
+		const given = protocol.completeRequest.check(request);
+		const bytes = bytesOf({
+			field: "result",
+			value: given.result,
+			base64: given.resultBase64,
+			contentType: given.contentType,
+		});
+		const { payload, blob } = pack(bytes, resultBlobKey(id, given.fence?.epoch ?? 0));
+		const { publicState } = await this.#run("complete", id, {
+			op: "complete",
+			executionId: id,
+			...(given.fence ? { fence: given.fence } : undefined),
+			result: payload,
+			...(blob ? { resultBlob: blob } : undefined),
+		});
+		return { publicState };
+	}
+
+	async completeMany(items: (protocol.CompleteRequest & { executionId: string })[]) {
+		return Promise.all(
+			items.map(async ({ executionId, ...request }) => {
+				try {
+					return { executionId, ok: true, ...(await this.complete(executionId, request)) };
+				} catch (error) {
+					return { executionId, ok: false, error: errorBody(error) };
+				}
+			}),
+		);
+	}
+
+	async fail(id: string, request: protocol.FailRequest) {
+		const { category = "error", ...given } = protocol.failRequest.check(request) as Required<protocol.FailRequest>;
+		const { ok: _, ...reply } = await this.#run("fail", id, {
+			op: "fail",
+			executionId: id,
+			category,
+			...given,
+			jitter: this.engine.random(),
+		});
+		return reply;
+	}
+
+	async delay(id: string, request: protocol.DelayRequest) {
+		const given = protocol.delayRequest.check(request) as Required<protocol.DelayRequest>;
+		if ((given.delayMs === undefined) === (given.delayUntil === undefined)) {
+			throw new FlowFabricError("invalid_input", {
+				message: "delayMs: exactly one of delayMs and delayUntil is required",
+				details: { field: "delayMs" },
+			});
+		}
+		const runner = this.engine.runner(this.engine.partitionOf(id));
+		checkDelayUntil(given.delayUntil, runner.time.now());
+		const { ok: _, ...reply } = await this.#run("delay", id, { op: "delay", executionId: id, ...given });
+		return reply;
+	}
+
+	async release(id: string, request: protocol.ReleaseRequest) {
+		const given = protocol.releaseRequest.check(request) as Required<protocol.ReleaseRequest>;
+		const { ok: _, ...reply } = await this.#run("release", id, { op: "release", executionId: id, ...given });
+		return reply;
+	}
+
+	async progress(id: string, request: protocol.ProgressRequest) {
+		const { fence, ...progress } = protocol.progressRequest.check(request) as Required<protocol.ProgressRequest>;
+		const outcome = await this.#run("progress", id, {
+			op: "progress",
+			executionId: id,
+			...(fence ? { fence } : undefined),
+			progress,
+		});
+		return outcome.progress;
+	}
+
+	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void {
+		const listeners = this.#listeners.get(instanceId) ?? new Set();
+		this.#listeners.set(instanceId, listeners.add(listener));
+		return () => {
+			listeners.delete(listener);
+			if (listeners.size === 0) this.#listeners.delete(instanceId);
+		};
+	}
+
+	async close(): Promise<void> {
+		await this.engine.close();
+	}
+
+	async #submit(request: CreateRequest): Promise<Accepted<"create">> {
+		const { engine } = this;
+		const { time } = engine.runner(0);
+		const command = createCommand(request, {
+			uuid: engine.mint.next(),
+			now: time.now(),
+			actor: this.#options.actor,
+			retentionMs: this.#options.retentionMs,
+		});
+		return this.#run("create", command.executionId, command);
+	}
+
+	async #run<O extends Op>(_op: O, id: string, command: CommandOf<O>): Promise<Accepted<O>> {
+		const partition = this.engine.partitionOf(id);
+		const outcome = await this.engine.runner(partition).run<OutcomeOf<O>>(command);
+		if (outcome.ok) return outcome as Accepted<O>;
+		throw refusalError(outcome as Extract<OutcomeOf<O>, { ok: false }>);
+	}
+
+	/** Readers are answered from the store, never from what an engine happens to remember. */
+	async #read(id: string) {
+		const runner = this.engine.runner(this.engine.partitionOf(id));
+		const { records } = await runner.ask((store, partition) => store.read(partition, [executionKey(id)]));
+		const [stored] = records;
+		const record = stored && stored.version > 0 ? this.#decode<ExecutionRecord>(stored) : undefined;
+		if (!record || record.removing) throw new FlowFabricError("execution_not_found", { details: { executionId: id } });
+		return { record, runner, now: runner.time.now() };
+	}
+
+	#decode<R extends object>({ key, doc }: StoredRecord): R {
+		try {
+			return this.engine.kernel.decode(key, doc) as R;
+		} catch (error) {
+			throw new FlowFabricError("corrupt_record", { details: { key }, cause: error });
+		}
+	}
+
+	async #bytes(id: string, payload: Payload) {
+		if (payload.ref === undefined) return unpack(payload, undefined);
+		const runner = this.engine.runner(this.engine.partitionOf(id));
+		const { ref } = payload;
+		const { blobs } = await runner.ask((store, partition) => store.readBlobs(partition, [ref]));
+		return unpack(payload, blobs[0]);
+	}
+
+	async #claimedView(record: ExecutionRecord): Promise<ClaimedExecution> {
+		const { attempt, lease, input } = record;
+		if (!attempt || !lease) throw new TypeError(`${record.id} was claimed without a lease`);
+		const bytes = input ? await this.#bytes(record.id, input) : undefined;
+		const given = bytes ? valueOf(bytes) : undefined;
+		return {
+			id: record.id,
+			kind: record.kind,
+			namespace: record.namespace,
+			lane: record.lane,
+			...(given && ("base64" in given ? { inputBase64: given.base64 } : { input: given.value })),
+			contentType: bytes?.contentType ?? "application/json",
+			attempt: { index: attempt.index, type: attempt.type },
+			lease: { id: lease.id, epoch: lease.epoch, expiresAt: lease.expiresAt },
+			...(record.policy.timeouts ? { timeouts: record.policy.timeouts } : undefined),
+			...(record.traceparent ? { traceparent: record.traceparent } : undefined),
+		};
+	}
+
+	#tellWorkers(unit: UnitDraft): void {
+		if (this.#listeners.size === 0) return;
+		for (const event of unit.events) {
+			const record = unit.written.get(executionKey(event.executionId)) as ExecutionRecord | undefined;
+			const notice = record && noticeFor(event, record);
+			if (!notice) continue;
+			const { instanceId, ...rest } = notice;
+			for (const listener of this.#listeners.get(instanceId) ?? []) listener(rest);
+		}
+	}
+}

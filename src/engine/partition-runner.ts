@@ -1,0 +1,408 @@
+import { refusalError } from "../contract/errors.ts";
+import type { Kernel } from "../kernel/kernel.ts";
+import { type Outcome, refuse } from "../kernel/outcome.ts";
+import type { Entry } from "../kernel/tx.ts";
+import { type Batch, type CommitReply, type Store, type StoredRecord, StoreError, type Unit } from "../store/port.ts";
+import { BatchBuilder } from "./batch-builder.ts";
+import type { Clock } from "./clock.ts";
+import { QueueHeads } from "./queue-heads.ts";
+import { RecordCache } from "./record-cache.ts";
+import type { Running } from "./running.ts";
+import { StoreTime } from "./store-time.ts";
+import { CorruptRecordError, MISS, type Scan, Transaction } from "./transaction.ts";
+import type { UnitDraft } from "./unit-draft.ts";
+
+/** Losses in a row after which a unit asks for a turn on what it lost on. */
+const LOSSES_BEFORE_TURN = 4;
+const RETRY_MIN_MS = 20;
+const RETRY_MAX_MS = 2000;
+/** A caller is told that the store does not answer after this long; the commit itself is tried on. */
+const CALL_TIMEOUT_MS = 30_000;
+/** A gap in writing from here on gives lease holders time to renew. */
+const OUTAGE_MS = 1000;
+const SCAN_PAGE = 1000;
+
+export interface RunnerOptions {
+	engineId: string;
+	partition: number;
+	store: Store;
+	kernel: Kernel;
+	clock: Clock;
+	random: () => number;
+	cacheCapacity: number;
+	/** Told of every unit that was committed, before its callers are. */
+	onCommitted(unit: UnitDraft, partition: number): void;
+	onCorrupt(key: string, why: string): void;
+	/** Told of every batch: how many commands and units it had, how many of them lost. */
+	onBatch(size: { commands: number; units: number; lost: number }): void;
+}
+
+interface Needs {
+	keys: Set<string>;
+	queues: Map<string, number>;
+	scans: Map<string, string>;
+}
+
+const nothing = (): Needs => ({ keys: new Set(), queues: new Map(), scans: new Map() });
+
+/**
+ * Runs the commands of one partition. It goes round and round, one step at a time:
+ *
+ *   run      every command that waits, in order, over records in memory; a rule that needs more is set aside
+ *   commit   what they read and wrote goes to the store as one batch, while what was missing is fetched
+ *   settle   callers of the units that were applied get their outcome; the others run again on what came back
+ *
+ * So there is one commit in flight, whatever arrives meanwhile shares the next one, and no rule ever runs while the
+ * fate of what it would read is open. An outcome is told only after the store has checked everything it rests on.
+ */
+export class PartitionRunner {
+	readonly heads = new QueueHeads();
+	readonly time: StoreTime;
+	/** Store time since when this partition could be written without a gap. */
+	writableSince = 0;
+	readonly #options: RunnerOptions;
+	readonly #cache: RecordCache;
+	readonly #scans = new Map<string, Scan>();
+	#waiting: Running[] = [];
+	#held = 0;
+	#round: Promise<void> | undefined;
+	#rounds = 0;
+	#scheduled = false;
+	#batchNumber = 0;
+	#lastCommit = 0;
+	#troubleSince: number | undefined;
+	#closed = false;
+
+	constructor(options: RunnerOptions) {
+		this.#options = options;
+		this.#cache = new RecordCache(options.cacheCapacity);
+		this.time = new StoreTime(() => options.clock.monotonic());
+	}
+
+	/** True when nothing waits, runs or is on its way. */
+	get idle(): boolean {
+		return this.#waiting.length === 0 && this.#held === 0 && !this.#round && !this.#scheduled;
+	}
+
+	run<O extends Outcome>(command: { op: string }): Promise<O> {
+		if (this.#closed) return Promise.reject(refusalError(refuse("shutting_down")));
+		return new Promise<O>((resolve, reject) => {
+			this.#waiting.push({
+				command,
+				outcome: undefined,
+				losses: 0,
+				arrivedAt: this.#options.clock.monotonic(),
+				resolve: resolve as (outcome: Outcome) => void,
+				reject,
+			});
+			this.#schedule();
+		});
+	}
+
+	/** The first entries of a queue, from memory when known. */
+	async look(queue: string, count: number): Promise<readonly Entry[]> {
+		const known = this.heads.first(queue, count);
+		if (known) return known;
+		const asked = this.heads.loadSize(count);
+		const rounds = this.#rounds;
+		const { entries } = await this.ask((store, partition) => store.first(partition, queue, asked));
+		// If a batch left meanwhile the answer may be older than it.
+		if (!this.#round && rounds === this.#rounds) this.heads.load(queue, entries, asked);
+		return entries.slice(0, count);
+	}
+
+	/** A question to the store itself, keeping the partition's time current. */
+	async ask<T extends { time: number }>(question: (store: Store, partition: number) => Promise<T>): Promise<T> {
+		const sentAt = this.#options.clock.monotonic();
+		const answer = await question(this.#options.store, this.#options.partition);
+		this.time.hear(answer.time, sentAt);
+		return answer;
+	}
+
+	/** Refuses what still waits; a batch on its way is settled first. */
+	async close(): Promise<void> {
+		this.#closed = true;
+		await this.#round;
+		for (const running of this.#waiting.splice(0)) running.reject(refusalError(refuse("shutting_down")));
+	}
+
+	#schedule(): void {
+		if (this.#scheduled || this.#round || this.#waiting.length === 0 || this.#closed) return;
+		this.#scheduled = true;
+		this.#options.clock.defer(() => {
+			this.#scheduled = false;
+			if (this.#round || this.#closed) return;
+			this.#round = this.#goRound().finally(() => {
+				this.#round = undefined;
+				this.#schedule();
+			});
+		});
+	}
+
+	async #goRound(): Promise<void> {
+		this.#rounds += 1;
+		if (!this.time.known && !(await this.#fetch(nothing()))) return;
+		const now = this.time.now();
+		const builder = new BatchBuilder(this.#options.kernel.placement, this.#cache, this.heads);
+		const needs = nothing();
+		const setAside = this.#runWaiting(builder, needs, now);
+		const drafts = [...builder.units];
+		if (setAside.length === 0) this.#scans.clear();
+		const [again, fetched] = await Promise.all([
+			drafts.length > 0 ? this.#commit(drafts, now) : [],
+			setAside.length > 0 ? this.#fetch(needs) : true,
+		]);
+		// A window that was fetched while the batch was on its way may have been read before or after it.
+		for (const queue of needs.queues.keys())
+			for (const draft of drafts) if (draft.committed) this.#showIn(queue, draft);
+		this.#cache.trim();
+		if (fetched) this.#waiting = [...again, ...setAside, ...this.#waiting];
+		else {
+			for (const running of setAside) running.reject(refusalError(refuse("store_unavailable")));
+			this.#waiting = [...again, ...this.#waiting];
+		}
+	}
+
+	/** Runs what waits; returns the commands that need something first. */
+	#runWaiting(builder: BatchBuilder, needs: Needs, now: number): Running[] {
+		const setAside: Running[] = [];
+		const waiting = this.#waiting;
+		let taken = 0;
+		while (taken < waiting.length && builder.units.size < this.#options.store.unitsPerBatch) {
+			const running = waiting[taken] as Running;
+			const tx = new Transaction(this.#cache, this.heads, this.#scans);
+			const ran = this.#runRule(running, tx, now);
+			if (ran === "failed") {
+				taken += 1;
+			} else if (ran === "missing") {
+				for (const key of tx.missingKeys) needs.keys.add(key);
+				for (const [queue, count] of tx.missingQueues)
+					needs.queues.set(queue, Math.max(count, needs.queues.get(queue) ?? 0));
+				for (const [queue, guard] of tx.missingScans) needs.scans.set(queue, guard);
+				setAside.push(running);
+				taken += 1;
+			} else if (builder.add(running, tx)) taken += 1;
+			else break;
+		}
+		this.#waiting = waiting.slice(taken);
+		return setAside;
+	}
+
+	#runRule(running: Running, tx: Transaction, now: number): "ran" | "missing" | "failed" {
+		const rules = this.#options.kernel.rules as unknown as Record<
+			string,
+			(tx: Transaction, command: unknown, now: number) => Outcome
+		>;
+		try {
+			const outcome = (rules[running.command.op] as (typeof rules)[string])(tx, running.command, now);
+			if (!outcome.ok) tx.dropWrites();
+			running.outcome = outcome;
+			return "ran";
+		} catch (error) {
+			if (error === MISS) return "missing";
+			if (error instanceof CorruptRecordError) {
+				running.resolve(refuse("corrupt_record", { key: error.key, field: error.message }));
+			} else running.reject(error);
+			return "failed";
+		}
+	}
+
+	/** Sends a batch until the store has said what became of it; returns the commands that must run again. */
+	async #commit(drafts: UnitDraft[], at: number): Promise<Running[]> {
+		let units: Unit[];
+		try {
+			units = drafts.map((draft) =>
+				draft.toUnit(draft.commands.some((running) => running.losses >= LOSSES_BEFORE_TURN)),
+			);
+		} catch (error) {
+			for (const draft of drafts) this.#abandon(draft, (running) => running.reject(error));
+			return [];
+		}
+		this.#batchNumber += 1;
+		const batch: Batch = { engine: this.#options.engineId, number: this.#batchNumber, at, units };
+		const reply = await this.#send(batch, drafts);
+		if (!reply) return [];
+		if (reply.results.length === 0) return drafts.flatMap((draft) => this.#abandon(draft));
+		const mine = drafts.some((draft) => draft.writes) ? 1 : 0;
+		if (reply.commit > this.#lastCommit + mine) this.heads.forgetAll();
+		this.#lastCommit = Math.max(reply.commit, this.#lastCommit);
+		return this.#settle(drafts, reply);
+	}
+
+	async #send(batch: Batch, drafts: UnitDraft[]): Promise<CommitReply | undefined> {
+		for (let tries = 0; ; tries++) {
+			try {
+				const reply = await this.ask((store, partition) => store.commit(partition, batch));
+				this.#heardFrom();
+				return reply;
+			} catch (error) {
+				const certain = error instanceof StoreError && error.applied === "no";
+				this.#trouble();
+				if (certain || this.#closed) {
+					const refusal = refusalError(refuse("store_unavailable"), error);
+					for (const draft of drafts) this.#abandon(draft, (running) => running.reject(refusal));
+					return undefined;
+				}
+				this.#giveUpOnCallers(drafts, error);
+				await this.#pause(tries);
+			}
+		}
+	}
+
+	#settle(drafts: UnitDraft[], reply: CommitReply): Running[] {
+		const again: Running[] = [];
+		let lost = 0;
+		drafts.forEach((draft, n) => {
+			const result = reply.results[n];
+			if (result?.ok) {
+				draft.committed = true;
+				for (const key of draft.written.keys()) {
+					const entry = this.#cache.get(key);
+					if (!entry) continue;
+					entry.unit = undefined;
+					entry.version = entry.record ? reply.commit : 0;
+				}
+				this.#options.onCommitted(draft, this.#options.partition);
+				for (const running of draft.commands) running.resolve(running.outcome as Outcome);
+				return;
+			}
+			lost += 1;
+			const commands = this.#abandon(draft);
+			for (const running of commands) running.losses += 1;
+			for (const record of result?.current ?? []) this.#remember(record);
+			if (result?.turnUntil === undefined) again.push(...commands);
+			else this.#hold(commands, result.turnUntil - reply.time);
+		});
+		this.#options.onBatch({
+			commands: drafts.reduce((sum, d) => sum + d.commands.length, 0),
+			units: drafts.length,
+			lost,
+		});
+		return again;
+	}
+
+	#showIn(queue: string, draft: UnitDraft): void {
+		for (const [key, before] of draft.placesBefore) {
+			for (const place of before) if (place.queue === queue) this.heads.remove(queue, { key, score: place.score });
+			for (const place of draft.placesAfter.get(key) ?? []) {
+				if (place.queue === queue) this.heads.add(queue, { key, score: place.score });
+			}
+		}
+	}
+
+	/** Undoes in memory what a unit did there. */
+	#abandon(draft: UnitDraft, tell?: (running: Running) => void): Running[] {
+		for (const key of draft.written.keys()) this.#cache.delete(key);
+		for (const places of [...draft.placesBefore.values(), ...draft.placesAfter.values()]) {
+			for (const { queue } of places) this.heads.forget(queue);
+		}
+		if (tell) draft.commands.forEach(tell);
+		return draft.commands;
+	}
+
+	/** Another engine has its turn on a record: these commands come back when it is over. */
+	#hold(commands: Running[], ms: number): void {
+		this.#held += commands.length;
+		this.#options.clock.setTimer(Math.max(1, ms * this.#options.random()), () => {
+			this.#held -= commands.length;
+			this.#waiting.unshift(...commands);
+			if (this.#closed)
+				for (const running of this.#waiting.splice(0)) running.reject(refusalError(refuse("shutting_down")));
+			this.#schedule();
+		});
+	}
+
+	/** Fetches what rules were missing; false when the store did not answer in time. */
+	async #fetch(needs: Needs): Promise<boolean> {
+		for (let tries = 0; ; tries++) {
+			try {
+				await Promise.all([
+					this.#fetchRecords([...needs.keys]),
+					...[...needs.queues].map(([queue, count]) => this.#fetchHead(queue, count)),
+					...[...needs.scans].map(([queue, guard]) => this.#fetchScan(queue, guard)),
+				]);
+				this.#heardFrom();
+				return true;
+			} catch {
+				this.#trouble();
+				if (this.#closed || this.#troubleLasts() > CALL_TIMEOUT_MS) return false;
+				await this.#pause(tries);
+			}
+		}
+	}
+
+	async #fetchRecords(keys: string[]): Promise<void> {
+		if (keys.length === 0 && this.time.known) return;
+		const { records } = await this.ask((store, partition) => store.read(partition, keys));
+		for (const record of records) this.#remember(record);
+	}
+
+	async #fetchHead(queue: string, count: number): Promise<void> {
+		const asked = this.heads.loadSize(count);
+		const { entries } = await this.ask((store, partition) => store.first(partition, queue, asked));
+		this.heads.load(queue, entries, asked);
+	}
+
+	async #fetchScan(queue: string, guard: string): Promise<void> {
+		const entry = this.#cache.get(guard);
+		// While a write to the guard is on its way the scan could not be told complete; the next round tries again.
+		if (!entry || entry.unit) return;
+		const guardVersion = entry.version;
+		const found: Entry[] = [];
+		for (;;) {
+			const last = found.at(-1);
+			const { entries } = await this.ask((store, partition) => store.first(partition, queue, SCAN_PAGE, last));
+			found.push(...entries);
+			if (entries.length < SCAN_PAGE) break;
+		}
+		this.#scans.set(queue, { entries: found, guardVersion });
+	}
+
+	#remember({ key, version, doc }: StoredRecord): void {
+		const known = this.#cache.get(key);
+		if (known?.unit) return;
+		if (version === 0) {
+			this.#cache.set(key, { record: undefined, version, places: [] });
+			return;
+		}
+		try {
+			const record = this.#options.kernel.decode(key, doc);
+			this.#cache.set(key, { record, version, places: this.#options.kernel.placement(key, record) });
+		} catch (error) {
+			const why = error instanceof Error ? error.message : String(error);
+			this.#options.onCorrupt(key, why);
+			this.#cache.set(key, { record: undefined, version, places: [], corrupt: why });
+		}
+	}
+
+	#heardFrom(): void {
+		if (this.#troubleSince === undefined) return;
+		if (this.#troubleLasts() > OUTAGE_MS) this.writableSince = this.time.now();
+		this.#troubleSince = undefined;
+	}
+
+	#trouble(): void {
+		this.#troubleSince ??= this.#options.clock.monotonic();
+	}
+
+	#troubleLasts(): number {
+		return this.#troubleSince === undefined ? 0 : this.#options.clock.monotonic() - this.#troubleSince;
+	}
+
+	/** Callers do not wait for ever; what they asked may still happen, which is what this error says. */
+	#giveUpOnCallers(drafts: UnitDraft[], cause: unknown): void {
+		const now = this.#options.clock.monotonic();
+		for (const draft of drafts) {
+			for (const running of draft.commands) {
+				if (now - running.arrivedAt > CALL_TIMEOUT_MS) running.reject(refusalError(refuse("store_unavailable"), cause));
+			}
+		}
+	}
+
+	#pause(tries: number): Promise<void> {
+		const ms = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(tries, 10)) * (0.5 + this.#options.random() / 2);
+		return new Promise((resolve) => {
+			this.#options.clock.setTimer(ms, resolve);
+		});
+	}
+}

@@ -1,0 +1,58 @@
+import type { AttemptView, Execution } from "../contract/replies.ts";
+import { JSON_CONTENT } from "../kernel/payload.ts";
+import { describeBlocking, ownershipAt } from "../kernel/reading.ts";
+import type { Attempt, ExecutionRecord } from "../kernel/records/execution.ts";
+import { publicState } from "../kernel/state.ts";
+
+/** Records as callers see them. */
+
+export function executionView(record: ExecutionRecord, now: number): Execution {
+	const { attempt, lease } = record;
+	return {
+		id: record.id,
+		kind: record.kind,
+		namespace: record.namespace,
+		lane: record.lane,
+		priority: record.priority,
+		publicState: publicState(record),
+		state: {
+			lifecyclePhase: record.lifecyclePhase,
+			ownershipState: ownershipAt(record, now),
+			eligibilityState: record.eligibilityState,
+			blockingReason: record.blockingReason,
+			terminalOutcome: record.terminalOutcome,
+			attemptState: record.attemptState,
+		},
+		blockingDetail: describeBlocking(record),
+		...(record.blockedAt ? { blockedAt: record.blockedAt } : undefined),
+		...(record.delayUntil ? { delayUntil: record.delayUntil } : undefined),
+		...(attempt ? { attempt: { index: attempt.index, type: attempt.type, state: attempt.state } } : undefined),
+		...(lease
+			? {
+					lease: {
+						id: lease.id,
+						epoch: lease.epoch,
+						expiresAt: lease.expiresAt,
+						workerId: lease.workerId,
+						instanceId: lease.instanceId,
+					},
+				}
+			: undefined),
+		retries: record.retries,
+		reclaims: record.reclaims,
+		replays: record.replays,
+		policy: record.policy,
+		...(record.progress ? { progress: record.progress } : undefined),
+		...(record.failure ? { failure: record.failure } : undefined),
+		...(record.cancel ? { cancel: record.cancel } : undefined),
+		createdBy: record.createdBy,
+		createdAt: record.createdAt,
+		...(record.startedAt ? { startedAt: record.startedAt } : undefined),
+		...(record.completedAt ? { completedAt: record.completedAt } : undefined),
+	};
+}
+
+export function attemptView(attempt: Attempt): AttemptView {
+	const { result, usedMs: _, ...rest } = attempt;
+	return result ? { ...rest, result: { contentType: result.contentType ?? JSON_CONTENT, size: result.size } } : rest;
+}

@@ -1,0 +1,49 @@
+/**
+ * Every refusal FlowFabric can give, once. The HTTP status, whether a retry may help, and the sentence a person reads
+ * all come from here; a test holds this table against the docs.
+ */
+
+interface ErrorEntry {
+	status: number;
+	retryable: boolean;
+	/** The message when the place that refuses has nothing better to say. */
+	message: string;
+}
+
+export const ERRORS = {
+	invalid_input: { status: 400, retryable: false, message: "the request is not valid" },
+	fence_required: { status: 400, retryable: false, message: "this call needs fence {leaseId, epoch}" },
+	execution_not_found: { status: 404, retryable: false, message: "no such execution" },
+	result_not_found: { status: 404, retryable: false, message: "the execution ended without a result" },
+	idempotency_conflict: {
+		status: 409,
+		retryable: false,
+		message: "idempotencyKey was already used with a different body",
+	},
+	lane_draining: { status: 409, retryable: false, message: "the lane is draining and takes no new work" },
+	stale_lease: { status: 409, retryable: false, message: "the fence is not that of the current lease" },
+	lease_expired: { status: 409, retryable: false, message: "the lease expired before this call" },
+	lease_revoked: { status: 409, retryable: false, message: "the lease was revoked before this call" },
+	execution_not_active: { status: 409, retryable: false, message: "the execution is not active" },
+	execution_not_terminal: { status: 409, retryable: false, message: "the execution has not ended" },
+	max_replays_exhausted: { status: 409, retryable: false, message: "policy.maxReplays replays were made already" },
+	result_not_ready: { status: 409, retryable: false, message: "the execution has not ended, so it has no result yet" },
+	cursor_expired: { status: 409, retryable: false, message: "events behind this cursor are no longer kept" },
+	partition_mismatch: {
+		status: 409,
+		retryable: false,
+		message: "the store was created with other partition counts than configured",
+	},
+	payload_too_large: { status: 413, retryable: false, message: "the payload is too large" },
+	corrupt_record: { status: 500, retryable: false, message: "a stored record cannot be read" },
+	internal: { status: 500, retryable: false, message: "an internal error; see the log" },
+	store_invalid: { status: 503, retryable: false, message: "the store is not a FlowFabric store" },
+	store_read_only: { status: 503, retryable: false, message: "the store cannot be written" },
+	store_too_new: { status: 503, retryable: false, message: "the store was written by a newer version of FlowFabric" },
+	store_in_use: { status: 503, retryable: false, message: "the store is open in another process" },
+	store_unavailable: { status: 503, retryable: true, message: "the store did not answer" },
+	shutting_down: { status: 503, retryable: true, message: "the engine is shutting down" },
+	wait_timeout: { status: 504, retryable: true, message: "the wait ended before the execution did" },
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof ERRORS;

@@ -1,0 +1,48 @@
+/**
+ * Ids say where their subject lives: `<prefix>_<uuidv7 as 32 hex>_<slot>`. The slot is chosen once, when the id is
+ * minted, and only decoded afterwards, so a store can change its partition count between stores without renaming work.
+ */
+
+export const SLOTS = 16384;
+
+export type IdPrefix = "ex" | "fl" | "wp" | "gr" | "sg" | "su" | "ed" | "le";
+
+const crcTable = buildCrcTable();
+
+function buildCrcTable(): Uint16Array {
+	const table = new Uint16Array(256);
+	for (let byte = 0; byte < 256; byte++) {
+		let crc = byte << 8;
+		for (let bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1;
+		table[byte] = crc & 0xffff;
+	}
+	return table;
+}
+
+const utf8 = new TextEncoder();
+
+/** CRC16-XMODEM mod 16384: the hash a Valkey cluster uses, so a slot means the same thing everywhere. */
+export function slotOf(text: string): number {
+	let crc = 0;
+	for (const byte of utf8.encode(text)) crc = ((crc << 8) ^ (crcTable[((crc >> 8) ^ byte) & 0xff] ?? 0)) & 0xffff;
+	return crc % SLOTS;
+}
+
+export function makeId(prefix: IdPrefix, uuid: string, slot: number): string {
+	return `${prefix}_${uuid}_${slot}`;
+}
+
+const idForm = /^([a-z]{2})_([0-9a-f]{32})_(0|[1-9][0-9]{0,4})$/;
+
+/** The slot inside an id, or undefined when the id is malformed. */
+export function slotOfId(prefix: IdPrefix, id: string): number | undefined {
+	const match = idForm.exec(id);
+	if (!match || match[1] !== prefix) return undefined;
+	const slot = Number(match[3]);
+	return slot < SLOTS ? slot : undefined;
+}
+
+/** The slot inside an id that the kernel itself minted or has already parsed. */
+export function trustedSlot(id: string): number {
+	return Number(id.slice(id.lastIndexOf("_") + 1));
+}

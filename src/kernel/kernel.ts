@@ -1,0 +1,71 @@
+import { type Placement, placement } from "./placement.ts";
+import { decode } from "./records/record-types.ts";
+import { type CancelCommand, type CancelOutcome, cancel } from "./rules/cancel.ts";
+import { type ClaimCommand, type ClaimOutcome, claim } from "./rules/claim.ts";
+import { type CompleteCommand, type CompleteOutcome, complete } from "./rules/complete.ts";
+import { type CreateCommand, type CreateOutcome, create } from "./rules/create.ts";
+import { type FailCommand, type FailOutcome, fail } from "./rules/fail.ts";
+import {
+	type DelayCommand,
+	type DelayOutcome,
+	delay,
+	type ReleaseCommand,
+	type ReleaseOutcome,
+	release,
+} from "./rules/hand-back.ts";
+import { type ProgressCommand, type ProgressOutcome, progress } from "./rules/progress.ts";
+import { type DeleteCommand, type DeleteOutcome, remove } from "./rules/remove.ts";
+import { type RenewCommand, type RenewOutcome, renew } from "./rules/renew.ts";
+import { type ReplayCommand, type ReplayOutcome, replay } from "./rules/replay.ts";
+import { type RevokeLeaseCommand, type RevokeLeaseOutcome, revokeLease } from "./rules/revoke-lease.ts";
+import { type TickCommand, type TickOutcome, tick } from "./rules/tick.ts";
+import type { Rule } from "./tx.ts";
+
+/** Every command and what it answers. */
+export interface Rules {
+	create: Rule<CreateCommand, CreateOutcome>;
+	claim: Rule<ClaimCommand, ClaimOutcome>;
+	renew: Rule<RenewCommand, RenewOutcome>;
+	complete: Rule<CompleteCommand, CompleteOutcome>;
+	fail: Rule<FailCommand, FailOutcome>;
+	delay: Rule<DelayCommand, DelayOutcome>;
+	release: Rule<ReleaseCommand, ReleaseOutcome>;
+	progress: Rule<ProgressCommand, ProgressOutcome>;
+	cancel: Rule<CancelCommand, CancelOutcome>;
+	revokeLease: Rule<RevokeLeaseCommand, RevokeLeaseOutcome>;
+	replay: Rule<ReplayCommand, ReplayOutcome>;
+	delete: Rule<DeleteCommand, DeleteOutcome>;
+	tick: Rule<TickCommand, TickOutcome>;
+}
+
+export type Op = keyof Rules;
+export type CommandOf<O extends Op> = Parameters<Rules[O]>[1];
+export type OutcomeOf<O extends Op> = ReturnType<Rules[O]>;
+export type Command = { [O in Op]: CommandOf<O> }[Op];
+
+/** All an engine needs to know of the rules: how to run a command, where records are queued, how to read them. */
+export interface Kernel {
+	rules: Rules;
+	placement(key: string, record: object): Placement[];
+	decode(key: string, doc: string): object;
+}
+
+export const kernel: Kernel = {
+	rules: {
+		create,
+		claim,
+		renew,
+		complete,
+		fail,
+		delay,
+		release,
+		progress,
+		cancel,
+		revokeLease,
+		replay,
+		delete: remove,
+		tick,
+	},
+	placement,
+	decode,
+};

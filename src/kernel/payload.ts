@@ -1,0 +1,30 @@
+/**
+ * The envelope around bytes: inputs, results, later steps and signals. Small payloads sit inside their record, as text
+ * when they are text, else as base64; larger ones are kept apart under `ref`.
+ */
+export interface Payload {
+	/** Left out for JSON, the common case. */
+	contentType?: string;
+	/** How the bytes are transformed (compression, client-side encryption); left out when they are plain. */
+	encoding?: string;
+	size: number;
+	text?: string;
+	base64?: string;
+	ref?: string;
+}
+
+export const JSON_CONTENT = "application/json";
+
+/** Up to here a payload sits inside its record. */
+export const INLINE_PAYLOAD_BYTES = 4096;
+
+export const MAX_PAYLOAD_BYTES = 1024 * 1024;
+
+/** Bytes that travel beside a command because they are too large for a record. */
+export interface Blob {
+	key: string;
+	bytes: Uint8Array;
+}
+
+export const inputBlobKey = (executionId: string): string => `${executionId}/in`;
+export const resultBlobKey = (executionId: string, epoch: number): string => `${executionId}/r${epoch}`;

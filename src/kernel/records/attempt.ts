@@ -1,0 +1,13 @@
+import type { Attempt } from "./execution.ts";
+import { type Key, makeRecord } from "./record.ts";
+
+/** An ended attempt, moved out of its execution when the next one starts. */
+export interface AttemptRecord {
+	attempt: Attempt | null;
+}
+
+export const attemptDefaults: AttemptRecord = { attempt: null };
+
+export const attemptKey = (executionId: string, index: number): Key<AttemptRecord> => `${executionId}/a${index}`;
+
+export const makeAttemptRecord = (attempt: Attempt): AttemptRecord => makeRecord(attemptDefaults, { attempt });

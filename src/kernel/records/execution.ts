@@ -1,0 +1,176 @@
+import type { Payload } from "../payload.ts";
+import type { Policy } from "../policy.ts";
+import type {
+	AttemptState,
+	BlockingReason,
+	EligibilityState,
+	LifecyclePhase,
+	OwnershipState,
+	TerminalOutcome,
+} from "../state.ts";
+import { type Key, makeRecord } from "./record.ts";
+
+export type AttemptType = "initial" | "retry" | "reclaim" | "replay";
+
+export type AttemptEnd = "ended_success" | "ended_failure" | "ended_cancelled" | "interrupted_reclaimed";
+
+export interface Failure {
+	reason: string;
+	category: string;
+}
+
+/** One run of the handler. The current one lives inside its execution; ended ones are records of their own. */
+export interface Attempt {
+	index: number;
+	type: AttemptType;
+	state: "started" | "suspended" | AttemptEnd;
+	workerId: string;
+	instanceId: string;
+	startedAt: number;
+	endedAt?: number;
+	/** Time spent under leases that are over; `attemptMs` counts this and the live lease, nothing else. */
+	usedMs?: number;
+	failure?: Failure;
+	result?: Payload;
+}
+
+export interface Lease {
+	id: string;
+	epoch: number;
+	ttlMs: number;
+	acquiredAt: number;
+	expiresAt: number;
+	workerId: string;
+	instanceId: string;
+	renewals?: number;
+}
+
+/** How the last lease ended, kept so that its holder's repeated call gets its first answer. */
+export interface LeaseEnd {
+	id: string;
+	epoch: number;
+	by: "expired" | "revoked" | LeaseEndingOp | "timeout" | "deadline";
+	outcome?: Record<string, unknown>;
+}
+
+export type LeaseEndingOp = "complete" | "fail" | "delay" | "release" | "cancel";
+
+export type CancelSource = "operator" | "holder" | "flow" | "budget" | "timeout";
+
+export interface Cancel {
+	source: CancelSource;
+	requestedAt: number;
+	reason?: string;
+	/** Set while a graceful cancel waits for the holder. */
+	deadlineAt?: number;
+}
+
+export interface Progress {
+	percent?: number;
+	message?: string;
+}
+
+export interface ExecutionRecord {
+	id: string;
+	kind: string;
+	namespace: string;
+	lane: string;
+	priority: number;
+	/** The lane's agingMs when this execution was created; see `queueScore`. */
+	agingMs: number;
+	policy: Policy;
+	input: Payload | null;
+	idempotencyKey: string;
+	traceparent: string;
+	createdBy: string;
+	createdAt: number;
+	/** How long to keep it once ended; 0 keeps it until it is deleted. */
+	retentionMs: number;
+
+	lifecyclePhase: LifecyclePhase;
+	ownershipState: OwnershipState;
+	eligibilityState: EligibilityState;
+	blockingReason: BlockingReason;
+	terminalOutcome: TerminalOutcome;
+	attemptState: AttemptState;
+	blockingDetail: string;
+	blockedAt: number;
+
+	/** When a delay, backoff or resume delay ends; 0 when there is none. */
+	delayUntil: number;
+	/** When it last became eligible; the queue timeout counts from here. */
+	eligibleAt: number;
+	/** The deadline counts from here: creation, or the last replay. */
+	deadlineFrom: number;
+
+	attempt: Attempt | null;
+	lease: Lease | null;
+	lastLease: LeaseEnd | null;
+	/** Epoch of the newest lease; only grows. */
+	epoch: number;
+
+	retries: number;
+	reclaims: number;
+	replays: number;
+	progress: Progress | null;
+	failure: Failure | null;
+	cancel: Cancel | null;
+	startedAt: number;
+	completedAt: number;
+
+	/** Number of events so far; the next one is `events + 1`. */
+	events: number;
+	/** Removal goes on in bounded steps; set from the first step until the record itself goes. */
+	removing: boolean;
+}
+
+export const executionDefaults: ExecutionRecord = {
+	id: "",
+	kind: "",
+	namespace: "default",
+	lane: "default",
+	priority: 0,
+	agingMs: 1e12,
+	policy: Object.freeze({}) as Policy,
+	input: null,
+	idempotencyKey: "",
+	traceparent: "",
+	createdBy: "",
+	createdAt: 0,
+	retentionMs: 86_400_000,
+
+	lifecyclePhase: "runnable",
+	ownershipState: "unowned",
+	eligibilityState: "eligible_now",
+	blockingReason: "waiting_for_worker",
+	terminalOutcome: "none",
+	attemptState: "pending_first_attempt",
+	blockingDetail: "",
+	blockedAt: 0,
+
+	delayUntil: 0,
+	eligibleAt: 0,
+	deadlineFrom: 0,
+
+	attempt: null,
+	lease: null,
+	lastLease: null,
+	epoch: 0,
+
+	retries: 0,
+	reclaims: 0,
+	replays: 0,
+	progress: null,
+	failure: null,
+	cancel: null,
+	startedAt: 0,
+	completedAt: 0,
+
+	events: 0,
+	removing: false,
+};
+
+export const executionKey = (id: string): Key<ExecutionRecord> => id;
+
+export const makeExecution = (fields: Partial<ExecutionRecord>): ExecutionRecord =>
+	makeRecord(executionDefaults, fields);

@@ -1,0 +1,125 @@
+import { makeId, trustedSlot } from "../ids.ts";
+import type { Outcome } from "../outcome.ts";
+import { isClaimable } from "../placement.ts";
+import { attemptKey, makeAttemptRecord } from "../records/attempt.ts";
+import { type Attempt, type AttemptType, type ExecutionRecord, executionKey } from "../records/execution.ts";
+import { laneKey } from "../records/lane.ts";
+import { claimed } from "../state.ts";
+import { transition } from "../transition.ts";
+import type { Entry, Tx } from "../tx.ts";
+
+export interface ClaimCommand {
+	op: "claim";
+	namespace: string;
+	lane: string;
+	/** Where to look: eligible queues of this lane. The records found there decide. */
+	queues: readonly string[];
+	kinds: readonly string[] | undefined;
+	max: number;
+	/** Uuids for the leases, one per execution that may be claimed. */
+	leaseUuids: readonly string[];
+	leaseMs: number;
+	workerId: string;
+	instanceId: string;
+	/** Bytes of input the reply may still carry; the first execution is taken whatever its size. */
+	inputBudget: number;
+	actor: string;
+}
+
+/** `lanePaused` says that there is no use in looking again before the lane changes. */
+export type ClaimOutcome = Outcome<{ executions: ExecutionRecord[]; lanePaused?: true }>;
+
+/** Candidates looked at beyond `max`, so that a few stale entries at the head cost no second call. */
+const SPARE_CANDIDATES = 8;
+
+export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome {
+	const copy = tx.get(laneKey(command.namespace, command.lane));
+	if (copy?.state === "paused") return { ok: true, executions: [], lanePaused: true };
+
+	const candidates = bestOf(tx, command.queues, command.max + SPARE_CANDIDATES);
+	tx.expect(candidates.slice(0, command.max).map((entry) => entry.key));
+	const executions: ExecutionRecord[] = [];
+	let bytes = 0;
+	for (const { key } of candidates) {
+		if (executions.length >= command.max) break;
+		const record = tx.getReadable(executionKey(key));
+		if (!record || !matches(record, command)) continue;
+		bytes += record.input?.size ?? 0;
+		if (executions.length > 0 && bytes > command.inputBudget) break;
+		const uuid = command.leaseUuids[executions.length];
+		if (uuid === undefined) break;
+		executions.push(lease(tx, record, command, uuid, now));
+	}
+	return { ok: true, executions };
+}
+
+function matches(record: ExecutionRecord, command: ClaimCommand): boolean {
+	return (
+		isClaimable(record) &&
+		record.namespace === command.namespace &&
+		record.lane === command.lane &&
+		(!command.kinds || command.kinds.includes(record.kind))
+	);
+}
+
+function bestOf(tx: Tx, queues: readonly string[], count: number): readonly Entry[] {
+	if (queues.length === 1 && queues[0] !== undefined) return tx.first(queues[0], count);
+	return queues
+		.flatMap((queue) => tx.first(queue, count))
+		.sort((a, b) => a.score - b.score || (a.key < b.key ? -1 : 1))
+		.slice(0, count);
+}
+
+function lease(tx: Tx, record: ExecutionRecord, command: ClaimCommand, uuid: string, now: number): ExecutionRecord {
+	const { workerId, instanceId, leaseMs } = command;
+	const epoch = record.epoch + 1;
+	const attempt = attemptFor(tx, record, workerId, instanceId, now);
+	const id = makeId("le", uuid, trustedSlot(record.id));
+	const expiresAt = now + leaseMs;
+	return transition(
+		tx,
+		record,
+		{
+			...claimed(),
+			attempt,
+			epoch,
+			lease: { id, epoch, ttlMs: leaseMs, acquiredAt: now, expiresAt, workerId, instanceId },
+			startedAt: record.startedAt || now,
+			delayUntil: 0,
+		},
+		{ now, actor: command.actor },
+		{ type: "claimed", attemptType: attempt.type, leaseId: id, epoch, expiresAt, workerId },
+	);
+}
+
+/** The attempt this lease runs: the one that was interrupted, or a new one, the old moving into its own record. */
+function attemptFor(tx: Tx, record: ExecutionRecord, workerId: string, instanceId: string, now: number): Attempt {
+	const { attempt } = record;
+	if (attempt && attempt.endedAt === undefined) return { ...attempt, state: "started", workerId, instanceId };
+	if (attempt) {
+		const key = attemptKey(record.id, attempt.index);
+		tx.getFresh(key);
+		tx.put(key, makeAttemptRecord(attempt));
+	}
+	return {
+		index: attempt ? attempt.index + 1 : 0,
+		type: nextAttemptType(record),
+		state: "started",
+		workerId,
+		instanceId,
+		startedAt: now,
+	};
+}
+
+function nextAttemptType(record: ExecutionRecord): AttemptType {
+	switch (record.attemptState) {
+		case "pending_retry_attempt":
+			return "retry";
+		case "pending_replay_attempt":
+			return "replay";
+		case "attempt_interrupted":
+			return "reclaim";
+		default:
+			return "initial";
+	}
+}

@@ -1,0 +1,37 @@
+import { type Fence, fenceAnswer } from "../fence.ts";
+import { type Outcome, refuse } from "../outcome.ts";
+import type { Blob, Payload } from "../payload.ts";
+import { executionKey } from "../records/execution.ts";
+import type { PublicState } from "../state.ts";
+import { ending, holder, leaseDetails, transition } from "../transition.ts";
+import type { Tx } from "../tx.ts";
+
+export interface CompleteCommand {
+	op: "complete";
+	executionId: string;
+	fence?: Fence;
+	result: Payload | null;
+	resultBlob?: Blob;
+}
+
+export type CompleteOutcome = Outcome<{ publicState: PublicState }>;
+
+export function complete(tx: Tx, command: CompleteCommand, now: number): CompleteOutcome {
+	const record = tx.get(executionKey(command.executionId));
+	if (!record || record.removing) return refuse("execution_not_found", { executionId: command.executionId });
+	const answer = fenceAnswer(record, command.fence, "complete");
+	if (answer) return answer as CompleteOutcome;
+	if (command.resultBlob) tx.putBlob(command.resultBlob);
+	const reply = { publicState: "completed" } as const;
+	transition(
+		tx,
+		record,
+		{
+			...ending(record, "success", now, "complete", reply, command.result ? { result: command.result } : {}),
+			failure: null,
+		},
+		holder(record, now),
+		{ type: "completed", ...leaseDetails(record) },
+	);
+	return { ok: true, ...reply };
+}

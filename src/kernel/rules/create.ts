@@ -1,0 +1,88 @@
+import { type Outcome, refuse } from "../outcome.ts";
+import type { Blob, Payload } from "../payload.ts";
+import { DEFAULT_DEDUP_WINDOW_MS, type Policy } from "../policy.ts";
+import { executionKey, makeExecution } from "../records/execution.ts";
+import { idempotencyKeyKey, makeIdempotencyKey } from "../records/idempotency-key.ts";
+import { laneDefaults, laneKey } from "../records/lane.ts";
+import { delayed, eligible, type PublicState, publicState } from "../state.ts";
+import { transition } from "../transition.ts";
+import type { Tx } from "../tx.ts";
+
+export interface CreateCommand {
+	op: "create";
+	executionId: string;
+	kind: string;
+	namespace: string;
+	lane: string;
+	priority: number;
+	policy: Policy;
+	input: Payload | null;
+	inputBlob?: Blob;
+	delayUntil?: number;
+	delayMs?: number;
+	/** With a key, `bodyHash` is the hash of everything else the caller sent. */
+	idempotencyKey?: string;
+	bodyHash?: string;
+	traceparent?: string;
+	createdBy: string;
+	retentionMs: number;
+	actor: string;
+}
+
+export type CreateOutcome = Outcome<{ id: string; publicState: PublicState; created: boolean }>;
+
+export const MAX_PRIORITY = 9000;
+
+export function create(tx: Tx, command: CreateCommand, now: number): CreateOutcome {
+	const { executionId, namespace, lane, idempotencyKey } = command;
+	if (idempotencyKey) {
+		const known = tx.get(idempotencyKeyKey(namespace, idempotencyKey));
+		const first = known && known.expiresAt > now ? tx.get(executionKey(known.executionId)) : undefined;
+		if (known && first && !first.removing) {
+			if (known.bodyHash !== command.bodyHash) {
+				return refuse("idempotency_conflict", { field: "idempotencyKey", idempotencyKey, executionId: first.id });
+			}
+			return { ok: true, id: first.id, publicState: publicState(first), created: false };
+		}
+	}
+	const laneCopy = tx.get(laneKey(namespace, lane)) ?? laneDefaults;
+	if (laneCopy.state === "draining") return refuse("lane_draining", { lane });
+	tx.getFresh(executionKey(executionId));
+
+	if (idempotencyKey && command.bodyHash !== undefined) {
+		const expiresAt = now + (command.policy.dedupWindowMs ?? DEFAULT_DEDUP_WINDOW_MS);
+		tx.put(
+			idempotencyKeyKey(namespace, idempotencyKey),
+			makeIdempotencyKey({ executionId, bodyHash: command.bodyHash, expiresAt }),
+		);
+	}
+	if (command.inputBlob) tx.putBlob(command.inputBlob);
+
+	const delayUntil = command.delayUntil ?? now + (command.delayMs ?? 0);
+	const waits = delayUntil > now;
+	const record = transition(
+		tx,
+		makeExecution({
+			id: executionId,
+			kind: command.kind,
+			namespace,
+			lane,
+			priority: Math.min(MAX_PRIORITY, Math.max(0, command.priority)),
+			agingMs: laneCopy.agingMs,
+			policy: command.policy,
+			input: command.input,
+			idempotencyKey: idempotencyKey ?? "",
+			traceparent: command.traceparent ?? "",
+			createdBy: command.createdBy,
+			createdAt: now,
+			retentionMs: command.policy.retentionMs ?? command.retentionMs,
+			deadlineFrom: now,
+		}),
+		waits
+			? { ...delayed("waiting_for_delay", "pending_first_attempt"), delayUntil }
+			: { ...eligible("pending_first_attempt"), eligibleAt: now },
+		{ now, actor: command.actor },
+		{ type: "created", ...(waits ? { delayUntil } : undefined) },
+	);
+	return { ok: true, id: executionId, publicState: publicState(record), created: true };
+}

@@ -1,0 +1,68 @@
+import { type Fence, fenceAnswer } from "../fence.ts";
+import { type Outcome, refuse } from "../outcome.ts";
+import { type FailureReport, retryDelay } from "../policy.ts";
+import { type ExecutionRecord, executionKey, type LeaseEnd } from "../records/execution.ts";
+import { delayed, type PublicState } from "../state.ts";
+import { attemptOver, type Deed, ending, holder, leaseDetails, leaseOver, transition } from "../transition.ts";
+import type { Tx } from "../tx.ts";
+import { endCancelled } from "./cancel.ts";
+
+export interface FailCommand extends FailureReport {
+	op: "fail";
+	executionId: string;
+	fence?: Fence;
+	/** A random number in 0..1 for the backoff. */
+	jitter: number;
+}
+
+export type FailOutcome = Outcome<{ publicState: PublicState; retryAt?: number }>;
+
+export function fail(tx: Tx, command: FailCommand, now: number): FailOutcome {
+	const record = tx.get(executionKey(command.executionId));
+	if (!record || record.removing) return refuse("execution_not_found", { executionId: command.executionId });
+	const answer = fenceAnswer(record, command.fence, "fail");
+	if (answer) return answer as FailOutcome;
+	if (record.cancel) return endCancelled(tx, record, "fail", holder(record, now));
+	return endAttempt(tx, record, command, command.jitter, "fail", holder(record, now));
+}
+
+/** An attempt that failed, by its worker's word or by its timeout: the retry policy decides what follows. */
+export function endAttempt(
+	tx: Tx,
+	record: ExecutionRecord,
+	report: FailureReport,
+	jitter: number,
+	by: LeaseEnd["by"],
+	deed: Deed,
+): FailOutcome {
+	const { now } = deed;
+	const failure = { reason: report.reason, category: report.category };
+	const delay = retryDelay(record.policy, record.retries, report, jitter);
+	if (delay === undefined) {
+		const reply = { publicState: "failed" } as const;
+		transition(tx, record, { ...ending(record, "failed", now, by, reply, { failure }), failure }, deed, {
+			type: "failed",
+			...failure,
+			...leaseDetails(record),
+		});
+		return { ok: true, ...reply };
+	}
+	const retryAt = now + delay;
+	const reply = { publicState: "delayed", retryAt } as const;
+	const over = leaseOver(record, now, by, reply);
+	transition(
+		tx,
+		record,
+		{
+			...delayed("waiting_for_retry_backoff", "pending_retry_attempt"),
+			...over,
+			...(over.attempt ? { attempt: attemptOver(over.attempt, "ended_failure", now, { failure }) } : undefined),
+			failure,
+			retries: record.retries + 1,
+			delayUntil: retryAt,
+		},
+		deed,
+		{ type: "retry_scheduled", retryAt, ...failure, ...leaseDetails(record) },
+	);
+	return { ok: true, ...reply };
+}

@@ -1,0 +1,68 @@
+import { type Fence, fenceAnswer } from "../fence.ts";
+import { type Outcome, refuse } from "../outcome.ts";
+import { executionKey } from "../records/execution.ts";
+import { delayed, eligible, type PublicState } from "../state.ts";
+import { holder, leaseDetails, leaseOver, transition } from "../transition.ts";
+import type { Tx } from "../tx.ts";
+import { endCancelled } from "./cancel.ts";
+
+/** The two ways a holder gives work back without ending its attempt: at once, or for later. */
+
+export interface ReleaseCommand {
+	op: "release";
+	executionId: string;
+	fence?: Fence;
+}
+
+export type ReleaseOutcome = Outcome<{ publicState: PublicState }>;
+
+export function release(tx: Tx, command: ReleaseCommand, now: number): ReleaseOutcome {
+	const record = tx.get(executionKey(command.executionId));
+	if (!record || record.removing) return refuse("execution_not_found", { executionId: command.executionId });
+	const answer = fenceAnswer(record, command.fence, "release");
+	if (answer) return answer as ReleaseOutcome;
+	const deed = holder(record, now);
+	if (record.cancel) return endCancelled(tx, record, "release", deed);
+	const reply = { publicState: "waiting" } as const;
+	transition(
+		tx,
+		record,
+		{ ...eligible("attempt_interrupted"), ...leaseOver(record, now, "release", reply), eligibleAt: now },
+		deed,
+		{ type: "lease_released", ...leaseDetails(record) },
+	);
+	return { ok: true, ...reply };
+}
+
+export interface DelayCommand {
+	op: "delay";
+	executionId: string;
+	fence?: Fence;
+	delayMs?: number;
+	delayUntil?: number;
+}
+
+export type DelayOutcome = Outcome<{ publicState: PublicState; delayUntil?: number }>;
+
+export function delay(tx: Tx, command: DelayCommand, now: number): DelayOutcome {
+	const record = tx.get(executionKey(command.executionId));
+	if (!record || record.removing) return refuse("execution_not_found", { executionId: command.executionId });
+	const answer = fenceAnswer(record, command.fence, "delay");
+	if (answer) return answer as DelayOutcome;
+	const deed = holder(record, now);
+	if (record.cancel) return endCancelled(tx, record, "delay", deed);
+	const delayUntil = command.delayUntil ?? now + (command.delayMs ?? 0);
+	const reply = { publicState: "delayed", delayUntil } as const;
+	transition(
+		tx,
+		record,
+		{
+			...delayed("waiting_for_delay", "attempt_interrupted"),
+			...leaseOver(record, now, "delay", reply),
+			delayUntil,
+		},
+		deed,
+		{ type: "delayed", delayUntil, ...leaseDetails(record) },
+	);
+	return { ok: true, ...reply };
+}

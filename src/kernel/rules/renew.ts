@@ -1,0 +1,33 @@
+import { type Fence, fenceAnswer } from "../fence.ts";
+import { type Outcome, refuse } from "../outcome.ts";
+import { executionKey } from "../records/execution.ts";
+import { amend } from "../records/record.ts";
+import type { Tx } from "../tx.ts";
+
+export interface RenewCommand {
+	op: "renew";
+	executionId: string;
+	fence?: Fence;
+	/** A new ttl from here on; the lease's own when left out. */
+	leaseMs?: number;
+}
+
+export type RenewOutcome = Outcome<{ expiresAt: number; cancelRequested?: true; reason?: string }>;
+
+/** No transition and so no event: a lease counts its renewals and tells the number when it ends. */
+export function renew(tx: Tx, command: RenewCommand, now: number): RenewOutcome {
+	const record = tx.get(executionKey(command.executionId));
+	if (!record || record.removing) return refuse("execution_not_found", { executionId: command.executionId });
+	const answer = fenceAnswer(record, command.fence, "renew");
+	if (answer) return answer as RenewOutcome;
+	const { lease, cancel } = record;
+	if (!lease) return refuse("stale_lease", { executionId: record.id });
+	const ttlMs = command.leaseMs ?? lease.ttlMs;
+	const expiresAt = now + ttlMs;
+	tx.put(
+		executionKey(record.id),
+		amend(record, { lease: { ...lease, ttlMs, expiresAt, renewals: (lease.renewals ?? 0) + 1 } }),
+	);
+	if (!cancel) return { ok: true, expiresAt };
+	return { ok: true, expiresAt, cancelRequested: true, ...(cancel.reason ? { reason: cancel.reason } : undefined) };
+}

@@ -1,0 +1,46 @@
+import { type Outcome, refuse } from "../outcome.ts";
+import { DEFAULT_MAX_REPLAYS } from "../policy.ts";
+import { executionKey } from "../records/execution.ts";
+import { eligible, type PublicState, publicState } from "../state.ts";
+import { transition } from "../transition.ts";
+import type { Tx } from "../tx.ts";
+
+export interface ReplayCommand {
+	op: "replay";
+	executionId: string;
+	actor: string;
+}
+
+export type ReplayOutcome = Outcome<{ publicState: PublicState; replays: number }>;
+
+/** Runs ended work again. The last attempt keeps its result; it moves to its own record when the next one starts. */
+export function replay(tx: Tx, command: ReplayCommand, now: number): ReplayOutcome {
+	const record = tx.get(executionKey(command.executionId));
+	if (!record || record.removing) return refuse("execution_not_found", { executionId: command.executionId });
+	if (record.lifecyclePhase !== "terminal") {
+		return refuse("execution_not_terminal", { executionId: record.id, publicState: publicState(record) });
+	}
+	const max = record.policy.maxReplays ?? DEFAULT_MAX_REPLAYS;
+	if (record.replays >= max) return refuse("max_replays_exhausted", { executionId: record.id, maxReplays: max });
+	const replays = record.replays + 1;
+	transition(
+		tx,
+		record,
+		{
+			...eligible("pending_replay_attempt"),
+			retries: 0,
+			reclaims: 0,
+			replays,
+			failure: null,
+			cancel: null,
+			progress: null,
+			completedAt: 0,
+			eligibleAt: now,
+			// A deadline that counted from creation would end most replays before they start.
+			deadlineFrom: now,
+		},
+		{ now, actor: command.actor },
+		{ type: "replayed", replays },
+	);
+	return { ok: true, publicState: "waiting", replays };
+}

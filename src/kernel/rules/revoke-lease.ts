@@ -1,0 +1,53 @@
+import { type Outcome, refuse } from "../outcome.ts";
+import { executionKey } from "../records/execution.ts";
+import { eligible } from "../state.ts";
+import { attemptOver, leaseDetails, leaseOver, transition } from "../transition.ts";
+import type { Tx } from "../tx.ts";
+import { endCancelled } from "./cancel.ts";
+
+export interface RevokeLeaseCommand {
+	op: "revokeLease";
+	executionId: string;
+	expectedLeaseId?: string;
+	reason?: string;
+	actor: string;
+}
+
+export type RevokeLeaseOutcome = Outcome<
+	{ revoked: true; leaseId: string; epoch: number } | { revoked: false; reason: "no_active_lease" }
+>;
+
+/** An operator takes the lease away. The next claim starts a reclaim attempt, but it is not counted as a lost lease. */
+export function revokeLease(tx: Tx, command: RevokeLeaseCommand, now: number): RevokeLeaseOutcome {
+	const record = tx.get(executionKey(command.executionId));
+	if (!record || record.removing) return refuse("execution_not_found", { executionId: command.executionId });
+	const { lease } = record;
+	if (!lease) return { ok: true, revoked: false, reason: "no_active_lease" };
+	if (command.expectedLeaseId !== undefined && command.expectedLeaseId !== lease.id) {
+		return refuse("stale_lease", { field: "expectedLeaseId", executionId: record.id, epoch: record.epoch });
+	}
+	const deed = { now, actor: command.actor };
+	if (record.cancel) {
+		endCancelled(tx, record, "revoked", deed);
+	} else {
+		const over = leaseOver(record, now, "revoked");
+		transition(
+			tx,
+			record,
+			{
+				...eligible("attempt_interrupted"),
+				...over,
+				...(over.attempt ? { attempt: attemptOver(over.attempt, "interrupted_reclaimed", now) } : undefined),
+				eligibleAt: now,
+			},
+			deed,
+			{
+				type: "lease_revoked",
+				leaseId: lease.id,
+				...leaseDetails(record),
+				...(command.reason === undefined ? undefined : { reason: command.reason }),
+			},
+		);
+	}
+	return { ok: true, revoked: true, leaseId: lease.id, epoch: lease.epoch };
+}

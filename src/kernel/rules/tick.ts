@@ -1,0 +1,139 @@
+import type { Outcome } from "../outcome.ts";
+import { DEFAULT_MAX_RECLAIMS } from "../policy.ts";
+import { type ExecutionRecord, executionKey } from "../records/execution.ts";
+import type { IdempotencyKeyRecord } from "../records/idempotency-key.ts";
+import type { Key } from "../records/record.ts";
+import { recordTypeOf } from "../records/record-types.ts";
+import { eligible } from "../state.ts";
+import { type Duty, timersOf } from "../timers.ts";
+import { attemptOver, type Deed, ending, leaseDetails, leaseOver, transition } from "../transition.ts";
+import type { Tx } from "../tx.ts";
+import { endCancelled } from "./cancel.ts";
+import { endAttempt } from "./fail.ts";
+import { removeExecution } from "./remove.ts";
+
+export interface TickCommand {
+	op: "tick";
+	key: string;
+	/** Since when this partition could be written without a gap; leases get time to be renewed after an outage. */
+	writableSince: number;
+	/** A random number in 0..1 for a retry's backoff. */
+	jitter: number;
+}
+
+/** What was done; `again` says when to ask again if nothing was due although the index said so. */
+export type TickOutcome = Outcome<{ duty?: Duty; again?: number }>;
+
+const MAX_LEASE_GRACE_MS = 10_000;
+
+/** Whatever was due on a record, decided by the record: a tick that comes early, late or twice does no harm. */
+export function tick(tx: Tx, command: TickCommand, now: number): TickOutcome {
+	switch (recordTypeOf(command.key)) {
+		case "execution":
+			return tickExecution(tx, command, now);
+		case "idempotencyKey":
+			return tickIdempotencyKey(tx, command.key, now);
+		default:
+			return { ok: true };
+	}
+}
+
+function tickIdempotencyKey(tx: Tx, key: Key<IdempotencyKeyRecord>, now: number): TickOutcome {
+	const record = tx.get(key);
+	if (!record || record.expiresAt > now) return { ok: true };
+	tx.remove(key);
+	return { ok: true, duty: "key_expiry" };
+}
+
+function tickExecution(tx: Tx, command: TickCommand, now: number): TickOutcome {
+	const record = tx.get(executionKey(command.key));
+	if (!record) return { ok: true };
+	let again: number | undefined;
+	for (const { duty, at } of timersOf(record)) {
+		const due = duty === "lease_expiry" ? Math.max(at, renewalChanceEnds(record, command.writableSince)) : at;
+		if (due <= now) {
+			perform(tx, record, duty, command.jitter, { now, actor: duty });
+			return { ok: true, duty };
+		}
+		again = Math.min(again ?? due, due);
+	}
+	return again === undefined ? { ok: true } : { ok: true, again };
+}
+
+/** After a partition could not be written, holders that were unable to renew come first. */
+function renewalChanceEnds(record: ExecutionRecord, writableSince: number): number {
+	return record.lease ? writableSince + Math.min(record.lease.ttlMs / 3, MAX_LEASE_GRACE_MS) : 0;
+}
+
+function perform(tx: Tx, record: ExecutionRecord, duty: Duty, jitter: number, deed: Deed): void {
+	const { now } = deed;
+	switch (duty) {
+		case "retention_trimmer":
+			return removeExecution(tx, record, deed);
+		case "execution_deadline":
+			return expire(tx, record, "deadline exceeded", deed);
+		case "queue_timeout":
+			return expire(tx, record, "queue timeout exceeded", deed);
+		case "cancel_grace":
+			endCancelled(tx, record, "cancel", deed);
+			return;
+		case "attempt_timeout":
+			if (record.cancel) endCancelled(tx, record, "timeout", deed);
+			else {
+				const reason = `attempt exceeded timeouts.attemptMs (${record.policy.timeouts?.attemptMs})`;
+				endAttempt(tx, record, { reason, category: "timeout" }, jitter, "timeout", deed);
+			}
+			return;
+		case "lease_expiry":
+			return lapse(tx, record, deed);
+		case "delayed_promoter":
+			transition(tx, record, { ...eligible(record.attemptState), delayUntil: 0, eligibleAt: now }, deed, {
+				type: "eligible",
+			});
+			return;
+		case "key_expiry":
+			return;
+	}
+}
+
+function expire(tx: Tx, record: ExecutionRecord, reason: string, deed: Deed): void {
+	const failure = { reason, category: "expired" };
+	transition(tx, record, { ...ending(record, "expired", deed.now, "deadline", undefined), failure }, deed, {
+		type: "expired",
+		reason,
+		...leaseDetails(record),
+	});
+}
+
+/** Lost work returns by itself, as often as `maxReclaims` allows. */
+function lapse(tx: Tx, record: ExecutionRecord, deed: Deed): void {
+	const { now } = deed;
+	if (record.cancel) {
+		endCancelled(tx, record, "expired", deed);
+		return;
+	}
+	const max = record.policy.maxReclaims ?? DEFAULT_MAX_RECLAIMS;
+	const reclaims = record.reclaims + 1;
+	const lapsed = { type: "lease_expired", leaseId: record.lease?.id, ...leaseDetails(record) } as const;
+	const over = leaseOver(record, now, "expired");
+	const attempt = over.attempt ? { attempt: attemptOver(over.attempt, "interrupted_reclaimed", now) } : undefined;
+	if (reclaims > max) {
+		const failure = { reason: "max_reclaims_exceeded", category: "max_reclaims_exceeded" };
+		transition(
+			tx,
+			record,
+			{ ...ending(record, "failed", now, "expired", undefined), ...attempt, reclaims, failure },
+			deed,
+			lapsed,
+			{ type: "failed", ...failure },
+		);
+		return;
+	}
+	transition(
+		tx,
+		record,
+		{ ...eligible("attempt_interrupted"), ...over, ...attempt, reclaims, eligibleAt: now },
+		deed,
+		lapsed,
+	);
+}

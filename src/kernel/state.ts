@@ -1,0 +1,134 @@
+/**
+ * The state of an execution: six stored fields changed together, and `publicState`, a pure function of them. The
+ * situations below are the only combinations rules may write.
+ */
+
+export type LifecyclePhase = "runnable" | "active" | "suspended" | "terminal";
+
+export type OwnershipState = "unowned" | "leased" | "granted" | "lease_expired";
+
+export type EligibilityState =
+	| "eligible_now"
+	| "not_eligible_until_time"
+	| "blocked_by_dependencies"
+	| "blocked_by_budget"
+	| "blocked_by_quota"
+	| "blocked_by_route"
+	| "blocked_by_lane_state"
+	| "blocked_by_operator"
+	| "not_applicable";
+
+export type BlockingReason =
+	| "none"
+	| "waiting_for_worker"
+	| "waiting_for_retry_backoff"
+	| "waiting_for_resume_delay"
+	| "waiting_for_delay"
+	| "waiting_for_signal"
+	| "waiting_for_approval"
+	| "waiting_for_callback"
+	| "waiting_for_tool_result"
+	| "waiting_for_children"
+	| "waiting_for_budget"
+	| "waiting_for_quota"
+	| "waiting_for_capable_worker"
+	| "paused_by_operator"
+	| "paused_by_policy"
+	| "paused_by_flow_cancel";
+
+export type TerminalOutcome = "none" | "success" | "failed" | "cancelled" | "expired" | "skipped";
+
+export type AttemptState =
+	| "none"
+	| "pending_first_attempt"
+	| "running_attempt"
+	| "attempt_interrupted"
+	| "pending_retry_attempt"
+	| "pending_replay_attempt"
+	| "attempt_terminal";
+
+export const PUBLIC_STATES = [
+	"waiting",
+	"delayed",
+	"rate_limited",
+	"waiting_children",
+	"active",
+	"suspended",
+	"completed",
+	"failed",
+	"cancelled",
+	"expired",
+	"skipped",
+] as const;
+
+export type PublicState = (typeof PUBLIC_STATES)[number];
+
+export interface StateFields {
+	lifecyclePhase: LifecyclePhase;
+	ownershipState: OwnershipState;
+	eligibilityState: EligibilityState;
+	blockingReason: BlockingReason;
+	terminalOutcome: TerminalOutcome;
+	attemptState: AttemptState;
+}
+
+export function publicState(state: StateFields): PublicState {
+	switch (state.lifecyclePhase) {
+		case "terminal":
+			return state.terminalOutcome === "success" ? "completed" : (state.terminalOutcome as PublicState);
+		case "suspended":
+			return "suspended";
+		case "active":
+			return "active";
+		case "runnable":
+			switch (state.eligibilityState) {
+				case "not_eligible_until_time":
+					return "delayed";
+				case "blocked_by_dependencies":
+					return "waiting_children";
+				case "blocked_by_budget":
+				case "blocked_by_quota":
+					return "rate_limited";
+				default:
+					return "waiting";
+			}
+	}
+}
+
+/** Ready for any worker: created, promoted, handed back or replayed. */
+export const eligible = (attemptState: AttemptState): StateFields => ({
+	lifecyclePhase: "runnable",
+	ownershipState: "unowned",
+	eligibilityState: "eligible_now",
+	blockingReason: "waiting_for_worker",
+	terminalOutcome: "none",
+	attemptState,
+});
+
+/** Waits for a time to come. */
+export const delayed = (reason: BlockingReason, attemptState: AttemptState): StateFields => ({
+	lifecyclePhase: "runnable",
+	ownershipState: "unowned",
+	eligibilityState: "not_eligible_until_time",
+	blockingReason: reason,
+	terminalOutcome: "none",
+	attemptState,
+});
+
+export const claimed = (): StateFields => ({
+	lifecyclePhase: "active",
+	ownershipState: "leased",
+	eligibilityState: "not_applicable",
+	blockingReason: "none",
+	terminalOutcome: "none",
+	attemptState: "running_attempt",
+});
+
+export const ended = (outcome: Exclude<TerminalOutcome, "none">, ran: boolean): StateFields => ({
+	lifecyclePhase: "terminal",
+	ownershipState: "unowned",
+	eligibilityState: "not_applicable",
+	blockingReason: "none",
+	terminalOutcome: outcome,
+	attemptState: ran ? "attempt_terminal" : "none",
+});

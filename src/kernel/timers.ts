@@ -1,0 +1,43 @@
+import type { ExecutionRecord } from "./records/execution.ts";
+
+/** What the engine minds on its own; each is a name in metrics and an event's actor. */
+export type Duty =
+	| "lease_expiry"
+	| "delayed_promoter"
+	| "attempt_timeout"
+	| "execution_deadline"
+	| "queue_timeout"
+	| "cancel_grace"
+	| "retention_trimmer"
+	| "key_expiry";
+
+export interface Timer {
+	duty: Duty;
+	at: number;
+}
+
+/**
+ * Every timer running on an execution, earliest first; timers due at the same moment fire in the order written here. The
+ * due index is the first of these, and the tick rule asks this same list what was due: there is no second opinion.
+ */
+export function timersOf(record: ExecutionRecord): Timer[] {
+	if (record.removing) return [{ duty: "retention_trimmer", at: 0 }];
+	if (record.lifecyclePhase === "terminal") {
+		return record.retentionMs > 0 ? [{ duty: "retention_trimmer", at: record.completedAt + record.retentionMs }] : [];
+	}
+	const timers: Timer[] = [];
+	const { attemptMs, queueMs, deadlineMs } = record.policy.timeouts ?? {};
+	if (deadlineMs !== undefined) timers.push({ duty: "execution_deadline", at: record.deadlineFrom + deadlineMs });
+	if (record.lease) {
+		if (record.cancel?.deadlineAt !== undefined) timers.push({ duty: "cancel_grace", at: record.cancel.deadlineAt });
+		if (attemptMs !== undefined) {
+			timers.push({ duty: "attempt_timeout", at: record.lease.acquiredAt + attemptMs - (record.attempt?.usedMs ?? 0) });
+		}
+		timers.push({ duty: "lease_expiry", at: record.lease.expiresAt });
+	} else if (record.eligibilityState === "not_eligible_until_time") {
+		timers.push({ duty: "delayed_promoter", at: record.delayUntil });
+	} else if (record.eligibilityState === "eligible_now" && queueMs !== undefined) {
+		timers.push({ duty: "queue_timeout", at: record.eligibleAt + queueMs });
+	}
+	return timers.length > 1 ? timers.sort((a, b) => a.at - b.at) : timers;
+}

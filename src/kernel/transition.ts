@@ -1,0 +1,106 @@
+import type { EventType } from "./events.ts";
+import type { Attempt, AttemptEnd, ExecutionRecord, LeaseEnd } from "./records/execution.ts";
+import { executionKey } from "./records/execution.ts";
+import { amend } from "./records/record.ts";
+import { ended, type TerminalOutcome } from "./state.ts";
+import type { Tx } from "./tx.ts";
+
+export interface EventDraft {
+	type: EventType;
+	[detail: string]: unknown;
+}
+
+/** Who does something, and when. */
+export interface Deed {
+	now: number;
+	actor: string;
+}
+
+/** What the holder of the live lease does. */
+export const holder = (record: ExecutionRecord, now: number): Deed => ({
+	now,
+	actor: record.lease?.instanceId ?? "worker",
+});
+
+/** The one way an execution changes: its record and the events that tell of it, in one step. */
+export function transition(
+	tx: Tx,
+	record: ExecutionRecord,
+	changes: Partial<ExecutionRecord>,
+	deed: Deed,
+	...events: EventDraft[]
+): ExecutionRecord {
+	const next = amend(record, { ...changes, events: record.events + events.length });
+	let seq = record.events;
+	for (const { type, ...details } of events) {
+		seq += 1;
+		tx.emit({
+			seq,
+			at: deed.now,
+			type,
+			executionId: next.id,
+			namespace: next.namespace,
+			...(next.attempt ? { attempt: next.attempt.index } : undefined),
+			actor: deed.actor,
+			...details,
+		});
+	}
+	tx.put(executionKey(next.id), next);
+	return next;
+}
+
+/** Takes the live lease off an execution, leaving behind what its holder's next call must be told. */
+export function leaseOver(
+	record: ExecutionRecord,
+	now: number,
+	by: LeaseEnd["by"],
+	outcome?: Record<string, unknown>,
+): Partial<ExecutionRecord> {
+	const { lease, attempt } = record;
+	if (!lease || !attempt) return {};
+	return {
+		lease: null,
+		lastLease: { id: lease.id, epoch: lease.epoch, by, ...(outcome ? { outcome } : undefined) },
+		attempt: { ...attempt, usedMs: (attempt.usedMs ?? 0) + Math.max(0, now - lease.acquiredAt) },
+	};
+}
+
+/** What events say about a lease that just ended. */
+export function leaseDetails(record: ExecutionRecord): Record<string, unknown> {
+	const { lease } = record;
+	if (!lease) return {};
+	return { epoch: lease.epoch, ...(lease.renewals ? { renewals: lease.renewals } : undefined) };
+}
+
+export function attemptOver(attempt: Attempt, state: AttemptEnd, now: number, more: Partial<Attempt> = {}): Attempt {
+	return { ...attempt, ...more, state, endedAt: now };
+}
+
+const attemptEndOf: Record<Exclude<TerminalOutcome, "none">, AttemptEnd> = {
+	success: "ended_success",
+	failed: "ended_failure",
+	cancelled: "ended_cancelled",
+	expired: "ended_cancelled",
+	skipped: "ended_cancelled",
+};
+
+/** The changes that end an execution, whether it is running or not. An attempt that ended earlier keeps its end. */
+export function ending(
+	record: ExecutionRecord,
+	outcome: Exclude<TerminalOutcome, "none">,
+	now: number,
+	by: LeaseEnd["by"],
+	reply: Record<string, unknown> | undefined,
+	more: Partial<Attempt> = {},
+): Partial<ExecutionRecord> {
+	const over = leaseOver(record, now, by, reply);
+	const attempt = over.attempt ?? record.attempt;
+	return {
+		...ended(outcome, attempt !== null),
+		...over,
+		attempt:
+			attempt && attempt.endedAt === undefined ? attemptOver(attempt, attemptEndOf[outcome], now, more) : attempt,
+		delayUntil: 0,
+		completedAt: now,
+	};
+}

@@ -1,0 +1,40 @@
+import type { ExecutionEvent } from "./events.ts";
+import type { Blob } from "./payload.ts";
+import type { Key } from "./records/record.ts";
+
+/** An entry of an index queue: ascending by score, then by key. */
+export interface Entry {
+	key: string;
+	score: number;
+}
+
+/**
+ * What a rule sees of the world: a synchronous window on one partition. Reads are remembered with their versions and
+ * all of them are checked when the change is committed; writes are buffered, and dropped if the rule refuses.
+ */
+export interface Tx {
+	get<R extends object>(key: Key<R>): R | undefined;
+	/** Like `get`, but a stored record that cannot be read counts as absent: for scans that must not stop at one. */
+	getReadable<R extends object>(key: Key<R>): R | undefined;
+	/** Says that these records are about to be read, so that those not in memory are fetched together. */
+	expect(keys: readonly string[]): void;
+	/** Like `get` for a key that was just minted: taken to be absent without asking the store, checked at commit. */
+	getFresh<R extends object>(key: Key<R>): R | undefined;
+	put<R extends object>(key: Key<R>, record: R): void;
+	remove(key: string): void;
+	/** The best `count` entries of a queue. An index tells where to look, never that something does not exist. */
+	first(queue: string, count: number): readonly Entry[];
+	/**
+	 * Every entry of a queue. Complete only because each rule that adds to the queue also writes the record `guard`,
+	 * whose version is checked with everything else.
+	 */
+	all(queue: string, guard: Key<object>): readonly Entry[];
+	emit(event: ExecutionEvent): void;
+	/** Drops the history of an execution that is being removed. */
+	forget(executionId: string): void;
+	putBlob(blob: Blob): void;
+	removeBlob(key: string): void;
+}
+
+/** A rule is pure: the same records, command and time give the same writes and outcome, however often it runs. */
+export type Rule<C, O> = (tx: Tx, command: C, now: number) => O;

@@ -1,0 +1,214 @@
+import {
+	type Batch,
+	type CommitReply,
+	type EventEntry,
+	type LoggedEvent,
+	type LogPosition,
+	type Notice,
+	type QueuePosition,
+	type StoredRecord,
+	TIME_TOLERANCE_MS,
+	TURN_MS,
+	type Unit,
+	type UnitResult,
+} from "../port.ts";
+import { SortedSet } from "./sorted-set.ts";
+
+const DUE = "due";
+
+interface Turn {
+	engine: string;
+	until: number;
+}
+
+/**
+ * One partition, synchronous: what a store must do in one atomic step, written as plainly as possible. The memory store
+ * puts promises around it; the simulator puts latency, loss and repetition around it, and overrides single methods to
+ * plant bugs.
+ */
+export class MemoryPartition {
+	readonly records = new Map<string, StoredRecord>();
+	readonly queues = new Map<string, SortedSet>();
+	readonly blobs = new Map<string, Uint8Array>();
+	readonly histories = new Map<string, LoggedEvent[]>();
+	readonly watched = new Map<string, number>();
+	log: (LoggedEvent & { orphan?: boolean })[] = [];
+	commits = 0;
+	/** High-water mark of time: what was told once is never undercut. */
+	time = 0;
+	readonly #applied = new Map<string, { number: number; reply: CommitReply }>();
+	readonly #turns = new Map<string, Turn>();
+	readonly #index: number;
+
+	constructor(index: number) {
+		this.#index = index;
+	}
+
+	/** The partition's time, given the clock's. */
+	tell(clock: number): number {
+		this.time = Math.max(this.time, clock);
+		return this.time;
+	}
+
+	read(key: string): StoredRecord {
+		return this.records.get(key) ?? { key, version: 0, doc: "" };
+	}
+
+	first(queue: string, count: number, after?: QueuePosition): QueuePosition[] {
+		return this.queues.get(queue)?.first(count, after) ?? [];
+	}
+
+	queueNames(prefix: string): string[] {
+		return [...this.queues.keys()].filter((name) => name.startsWith(prefix)).sort();
+	}
+
+	events(owner: string | undefined, after: LogPosition | undefined, count: number): LoggedEvent[] {
+		const source = owner === undefined ? this.log : (this.histories.get(owner) ?? []);
+		const behind = after
+			? source.filter((e) => e.commit > after.commit || (e.commit === after.commit && e.index > after.index))
+			: source;
+		return behind.slice(0, count);
+	}
+
+	trimEvents(before: number): number {
+		const kept = this.log.filter((event) => !event.orphan || event.at >= before);
+		const trimmed = this.log.length - kept.length;
+		this.log = kept;
+		return trimmed;
+	}
+
+	/** Applies a batch and says what listeners should know of it. */
+	commit(batch: Batch, clock: number): { reply: CommitReply; notice: Notice | undefined } {
+		const time = this.tell(clock);
+		const known = this.recall(batch);
+		if (known) return { reply: known, notice: undefined };
+		if (!this.timeFits(batch.at, time)) return { reply: { time, commit: 0, results: [] }, notice: undefined };
+
+		const writes = batch.units.some(hasWrites);
+		const commit = writes ? this.commits + 1 : this.commits;
+		this.commits = commit;
+		const notice: Notice = { partition: this.#index, queues: [], changed: [] };
+		const dueBefore = this.#nextDue();
+		let events = 0;
+		const results = batch.units.map((unit): UnitResult => {
+			const lost = this.lostOn(unit, batch.engine, time);
+			if (lost) return lost;
+			this.#apply(unit, commit, events, notice);
+			events += unit.events.length;
+			return { ok: true };
+		});
+		const due = this.#nextDue();
+		if (due !== undefined && (dueBefore === undefined || due < dueBefore)) notice.due = due;
+		const reply = { time, commit, results };
+		if (writes) this.remember(batch, reply);
+		return {
+			reply,
+			notice: notice.queues.length || notice.changed.length || notice.due !== undefined ? notice : undefined,
+		};
+	}
+
+	/** The answer a batch already got; an older batch that arrives late is not looked at. */
+	protected recall(batch: Batch): CommitReply | undefined {
+		const last = this.#applied.get(batch.engine);
+		if (!last || batch.number > last.number) return undefined;
+		return batch.number === last.number ? last.reply : { time: this.time, commit: 0, results: [] };
+	}
+
+	protected remember(batch: Batch, reply: CommitReply): void {
+		this.#applied.set(batch.engine, { number: batch.number, reply });
+	}
+
+	protected timeFits(at: number, time: number): boolean {
+		return Math.abs(time - at) <= TIME_TOLERANCE_MS;
+	}
+
+	protected versionFor(_key: string, commit: number): number {
+		return commit;
+	}
+
+	/** Undefined when the unit may be applied. */
+	protected lostOn(unit: Unit, engine: string, time: number): UnitResult | undefined {
+		const changed = unit.expected.filter(([key, version]) => this.read(key).version !== version).map(([key]) => key);
+		const turnUntil = this.#turnHeldByOther(unit, engine, time);
+		if (changed.length === 0 && turnUntil === undefined) {
+			for (const key of writtenKeys(unit)) this.#turns.delete(key);
+			return undefined;
+		}
+		if (unit.wantsTurn && turnUntil === undefined) {
+			for (const key of changed) this.#turns.set(key, { engine, until: time + TURN_MS });
+		}
+		return {
+			ok: false,
+			current: unit.expected.map(([key]) => this.read(key)),
+			...(turnUntil === undefined ? undefined : { turnUntil }),
+		};
+	}
+
+	#turnHeldByOther(unit: Unit, engine: string, time: number): number | undefined {
+		if (this.#turns.size === 0) return undefined;
+		for (const key of writtenKeys(unit)) {
+			const turn = this.#turns.get(key);
+			if (!turn || turn.engine === engine) continue;
+			if (turn.until > time) return turn.until;
+			this.#turns.delete(key);
+		}
+		return undefined;
+	}
+
+	#apply(unit: Unit, commit: number, eventsBefore: number, notice: Notice): void {
+		for (const { key, doc } of unit.put) {
+			this.records.set(key, { key, version: this.versionFor(key, commit), doc });
+			if (this.watched.has(key)) notice.changed.push(key);
+		}
+		for (const key of unit.removed) {
+			this.records.delete(key);
+			if (this.watched.has(key)) notice.changed.push(key);
+		}
+		for (const { queue, key, score } of unit.indexRemoved) {
+			const set = this.queues.get(queue);
+			set?.remove({ key, score });
+			if (set?.size === 0) this.queues.delete(queue);
+		}
+		for (const { queue, key, score } of unit.indexAdded) {
+			let set = this.queues.get(queue);
+			if (!set) {
+				set = new SortedSet();
+				this.queues.set(queue, set);
+				if (queue !== DUE) notice.queues.push(queue);
+			}
+			set.add({ key, score });
+		}
+		for (const blob of unit.blobs) this.blobs.set(blob.key, blob.bytes);
+		for (const key of unit.blobsRemoved) this.blobs.delete(key);
+		unit.events.forEach((event, n) => {
+			this.#append(event, commit, eventsBefore + n);
+		});
+		for (const owner of unit.forgotten) this.#forget(owner);
+	}
+
+	#append(event: EventEntry, commit: number, index: number): void {
+		const logged = { ...event, commit, index };
+		this.log.push(logged);
+		const history = this.histories.get(event.owner);
+		if (history) history.push(logged);
+		else this.histories.set(event.owner, [logged]);
+	}
+
+	#forget(owner: string): void {
+		for (const event of this.histories.get(owner) ?? []) (event as { orphan?: boolean }).orphan = true;
+		this.histories.delete(owner);
+	}
+
+	#nextDue(): number | undefined {
+		return this.first(DUE, 1)[0]?.score;
+	}
+}
+
+export function hasWrites(unit: Unit): boolean {
+	return unit.put.length > 0 || unit.removed.length > 0 || unit.events.length > 0 || unit.blobs.length > 0;
+}
+
+function* writtenKeys(unit: Unit): Iterable<string> {
+	for (const { key } of unit.put) yield key;
+	yield* unit.removed;
+}

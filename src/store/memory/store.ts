@@ -1,0 +1,92 @@
+import type { Batch, LogPosition, Notice, QueuePosition, Store } from "../port.ts";
+import { MemoryPartition } from "./partition.ts";
+
+/** Keeps nothing: for users' unit tests, and the floor every benchmark is held against. */
+export class MemoryStore implements Store {
+	readonly unitsPerBatch = 1024;
+	readonly #partitions: MemoryPartition[];
+	readonly #clock: () => number;
+	#listeners: ((notice: Notice) => void)[] = [];
+
+	constructor(partitions: number, clock: () => number) {
+		this.#partitions = Array.from({ length: partitions }, (_, index) => new MemoryPartition(index));
+		this.#clock = clock;
+	}
+
+	get partitions(): number {
+		return this.#partitions.length;
+	}
+
+	async read(partition: number, keys: readonly string[]) {
+		const at = this.#at(partition);
+		return { time: at.tell(this.#clock()), records: keys.map((key) => at.read(key)) };
+	}
+
+	async readBlobs(partition: number, keys: readonly string[]) {
+		const at = this.#at(partition);
+		return { time: at.tell(this.#clock()), blobs: keys.map((key) => at.blobs.get(key)) };
+	}
+
+	async first(partition: number, queue: string, count: number, after?: QueuePosition) {
+		const at = this.#at(partition);
+		return { time: at.tell(this.#clock()), entries: at.first(queue, count, after) };
+	}
+
+	async queues(partition: number, prefix: string) {
+		const at = this.#at(partition);
+		return { time: at.tell(this.#clock()), queues: at.queueNames(prefix) };
+	}
+
+	async commit(partition: number, batch: Batch) {
+		const { reply, notice } = this.#at(partition).commit(batch, this.#clock());
+		if (notice) for (const listener of this.#listeners) listener(notice);
+		return reply;
+	}
+
+	async events(partition: number, owner: string | undefined, after: LogPosition | undefined, count: number) {
+		const at = this.#at(partition);
+		return { time: at.tell(this.#clock()), events: at.events(owner, after, count) };
+	}
+
+	async trimEvents(partition: number, before: number) {
+		const at = this.#at(partition);
+		return { time: at.tell(this.#clock()), trimmed: at.trimEvents(before) };
+	}
+
+	async scan(partition: number, afterKey: string | undefined, count: number) {
+		const at = this.#at(partition);
+		const records = [...at.records.values()].filter(({ key }) => afterKey === undefined || key > afterKey);
+		records.sort((a, b) => (a.key < b.key ? -1 : 1));
+		return { time: at.tell(this.#clock()), records: records.slice(0, count) };
+	}
+
+	async scanBlobs(partition: number, afterKey: string | undefined, count: number) {
+		const at = this.#at(partition);
+		const keys = [...at.blobs.keys()].filter((key) => afterKey === undefined || key > afterKey).sort();
+		return { time: at.tell(this.#clock()), keys: keys.slice(0, count) };
+	}
+
+	watch(partition: number, key: string): () => void {
+		const { watched } = this.#at(partition);
+		watched.set(key, (watched.get(key) ?? 0) + 1);
+		return () => {
+			const left = (watched.get(key) ?? 1) - 1;
+			if (left > 0) watched.set(key, left);
+			else watched.delete(key);
+		};
+	}
+
+	onNotice(listener: (notice: Notice) => void): void {
+		this.#listeners.push(listener);
+	}
+
+	async close(): Promise<void> {
+		this.#listeners = [];
+	}
+
+	#at(partition: number): MemoryPartition {
+		const found = this.#partitions[partition];
+		if (!found) throw new RangeError(`no partition ${partition}`);
+		return found;
+	}
+}

@@ -1,0 +1,209 @@
+/**
+ * The port every store implements. A store keeps versioned records in partitions and changes them atomically; it knows
+ * no rules. Everything below speaks of one partition; partitions share nothing and may fail separately.
+ *
+ * What a store promises:
+ * - A unit is applied whole or not at all, and only if every record it names still has the expected version.
+ * - Commits of one partition are serial. Each that writes gets the next number of the partition, and the records it
+ *   writes take that number as their version: no version is ever used twice, not even for a key removed and made again.
+ * - A batch that was applied is remembered under its engine and number until that engine's next one: sent again, it is
+ *   answered as the first time and not applied again. An older number is ignored.
+ * - Every reply carries the store's time, which never runs backwards within a partition.
+ * - A read sees every commit answered before it was sent.
+ */
+
+export interface StoredRecord {
+	key: string;
+	/** 0 when there is no such record. */
+	version: number;
+	doc: string;
+}
+
+export interface IndexEntry {
+	queue: string;
+	key: string;
+	score: number;
+}
+
+/** Where a read of a queue goes on: behind this entry. */
+export interface QueuePosition {
+	score: number;
+	key: string;
+}
+
+export interface EventEntry {
+	/** The execution whose history this belongs to. */
+	owner: string;
+	at: number;
+	body: string;
+}
+
+/** A stored event and where it stands in its partition. */
+export interface LoggedEvent extends EventEntry {
+	/** Number of the commit, and the event's place in it. */
+	commit: number;
+	index: number;
+}
+
+export interface LogPosition {
+	commit: number;
+	index: number;
+}
+
+export interface StoredBlob {
+	key: string;
+	bytes: Uint8Array;
+}
+
+/** Changes that stand or fall together. */
+export interface Unit {
+	/** Every record read, with the version it was read at; 0 for those that were absent. */
+	expected: [key: string, version: number][];
+	put: { key: string; doc: string }[];
+	removed: string[];
+	indexAdded: IndexEntry[];
+	indexRemoved: IndexEntry[];
+	events: EventEntry[];
+	/**
+	 * Owners that are gone: their history can no longer be read by owner, but stays in the partition's log until it is
+	 * trimmed. An event of this same unit counts as appended before that.
+	 */
+	forgotten: string[];
+	blobs: StoredBlob[];
+	blobsRemoved: string[];
+	/** This unit has lost several times: if it loses again, the records it lost on are kept for its engine for a moment. */
+	wantsTurn: boolean;
+}
+
+export interface Batch {
+	/** The engine that sends it, and its running number in this partition. */
+	engine: string;
+	number: number;
+	/** The time its rules ran at. */
+	at: number;
+	units: Unit[];
+}
+
+export interface Timed {
+	/** The store's time when it answered. */
+	time: number;
+}
+
+export type UnitResult =
+	| { ok: true }
+	| {
+			ok: false;
+			/** The records as they are now. */
+			current: StoredRecord[];
+			/** Set when another engine has its turn on one of them: no use trying before. */
+			turnUntil?: number;
+	  };
+
+export interface CommitReply extends Timed {
+	/** The number of this commit: the version of all it wrote. */
+	commit: number;
+	/** Empty when `at` was too far from the store's time: nothing was looked at, run the rules again. */
+	results: UnitResult[];
+}
+
+/** Tells that something may have changed; may be lost, repeated, or about the listener's own commits. */
+export interface Notice {
+	partition: number;
+	/** Queues that went from empty to not empty. */
+	queues: string[];
+	/** The earliest due time, when a commit made it earlier. */
+	due?: number;
+	/** Watched records that changed. */
+	changed: string[];
+}
+
+export interface Store {
+	readonly partitions: number;
+	/** The most units a batch should hold. */
+	readonly unitsPerBatch: number;
+	read(partition: number, keys: readonly string[]): Promise<Timed & { records: StoredRecord[] }>;
+	readBlobs(partition: number, keys: readonly string[]): Promise<Timed & { blobs: (Uint8Array | undefined)[] }>;
+	/** The first entries of a queue, ascending by score then key. */
+	first(
+		partition: number,
+		queue: string,
+		count: number,
+		after?: QueuePosition,
+	): Promise<Timed & { entries: QueuePosition[] }>;
+	/** Names of queues that are not empty and start with `prefix`, ascending. */
+	queues(partition: number, prefix: string): Promise<Timed & { queues: string[] }>;
+	commit(partition: number, batch: Batch): Promise<CommitReply>;
+	/** The history of one owner, or of the whole partition, oldest first. */
+	events(
+		partition: number,
+		owner: string | undefined,
+		after: LogPosition | undefined,
+		count: number,
+	): Promise<Timed & { events: LoggedEvent[] }>;
+	/** Lets go of events older than `before` whose owner was forgotten. */
+	trimEvents(partition: number, before: number): Promise<Timed & { trimmed: number }>;
+	/** Records in the order of their keys, for export, audits and repair; never on a path users wait for. */
+	scan(partition: number, afterKey: string | undefined, count: number): Promise<Timed & { records: StoredRecord[] }>;
+	/** Keys of blobs in order, likewise. */
+	scanBlobs(partition: number, afterKey: string | undefined, count: number): Promise<Timed & { keys: string[] }>;
+	/** Asks for notices about a record until the returned function is called. */
+	watch(partition: number, key: string): () => void;
+	onNotice(listener: (notice: Notice) => void): void;
+	close(): Promise<void>;
+}
+
+/**
+ * What a program tells a store about the records it writes, so that a store written by an earlier version can be opened:
+ * documents are migrated and the index is built anew when the stored format is lower, and a higher one is refused.
+ */
+export interface RecordFormat {
+	format: number;
+	/** The document as this version writes it, from what version `from` wrote. */
+	migrate(from: number, key: string, doc: string): string;
+	/** Where a record is queued. A document that cannot be read is queued nowhere. */
+	indexOf(key: string, doc: string): { queue: string; score: number }[];
+}
+
+export interface StoreOptions {
+	/** How many partitions a new store gets, and an existing one must have; its own number when left out. */
+	partitions?: number;
+	format: RecordFormat;
+	/** Time from a test. A store made so is marked, and refuses to be opened without; one not made so refuses this. */
+	testClock?: () => number;
+}
+
+export type OpenErrorCode =
+	| "store_invalid"
+	| "store_read_only"
+	| "store_too_new"
+	| "store_in_use"
+	| "store_unavailable"
+	| "partition_mismatch";
+
+/** A store could not be opened; the message says which file or field, and what to do. */
+export class StoreOpenError extends Error {
+	override name = "StoreOpenError";
+	readonly code: OpenErrorCode;
+	readonly details: Record<string, unknown>;
+	constructor(code: OpenErrorCode, message: string, details: Record<string, unknown> = {}, cause?: unknown) {
+		super(message, cause === undefined ? undefined : { cause });
+		this.code = code;
+		this.details = details;
+	}
+}
+
+/** How far a batch's time may lie from the store's before its rules must run again. */
+export const TIME_TOLERANCE_MS = 1000;
+
+/** How long a turn on a record lasts at most. */
+export const TURN_MS = 250;
+
+/** The store did not do as asked. `applied` says whether a commit may have happened all the same. */
+export class StoreError extends Error {
+	override name = "StoreError";
+	readonly applied: "no" | "unknown";
+	constructor(message: string, options: { applied: "no" | "unknown"; cause?: unknown }) {
+		super(message, options.cause === undefined ? undefined : { cause: options.cause });
+		this.applied = options.applied;
+	}
+}
