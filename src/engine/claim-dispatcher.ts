@@ -148,8 +148,7 @@ export class ClaimDispatcher {
 			while (taken.length < claim.max && budget > 0) {
 				const shares = await this.#plan(claim, lane, claim.max - taken.length);
 				if (shares.length === 0) break;
-				const found = await Promise.all(shares.map((share) => this.#takeShare(claim, lane, share, budget)));
-				const executions = found.flat();
+				const executions = await this.#takeShares(claim, lane, shares, budget);
 				taken.push(...executions);
 				budget -= executions.reduce((sum, execution) => sum + (execution.input?.size ?? 0), 0);
 				if (executions.length === 0) break;
@@ -172,7 +171,7 @@ export class ClaimDispatcher {
 					else for (const entry of entries) candidates.push({ ...entry, partition, queue });
 				}),
 		);
-		await Promise.all(probes);
+		throwIfAllFailed(await Promise.allSettled(probes));
 		candidates.sort((a, b) => a.score - b.score || (a.key < b.key ? -1 : 1));
 		const shares = new Map<number, Share>();
 		for (const { partition, queue } of candidates.slice(0, wanted)) {
@@ -188,6 +187,14 @@ export class ClaimDispatcher {
 		const queues = partitions.get(partition);
 		queues?.delete(queue);
 		if (queues?.size === 0) partitions.delete(partition);
+	}
+
+	/** What was claimed must be told even if another partition failed, or nobody would know of its lease. */
+	async #takeShares(claim: Claim, lane: string, shares: Share[], budget: number): Promise<ExecutionRecord[]> {
+		const results = await Promise.allSettled(shares.map((share) => this.#takeShare(claim, lane, share, budget)));
+		const taken = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
+		if (taken.length === 0) throwIfAllFailed(results);
+		return taken;
 	}
 
 	async #takeShare(claim: Claim, lane: string, share: Share, inputBudget: number): Promise<ExecutionRecord[]> {
@@ -254,6 +261,12 @@ export class ClaimDispatcher {
 		this.#rotatedAt = now;
 		this.#cursor = (this.#cursor + PARTITIONS_PER_SCAN) % this.#runners.length;
 	}
+}
+
+/** A partition that cannot be read is passed over; only if none could be is the claim refused. */
+function throwIfAllFailed(results: PromiseSettledResult<unknown>[]): void {
+	const [first] = results;
+	if (first?.status === "rejected" && results.every((result) => result.status === "rejected")) throw first.reason;
 }
 
 function wake(waiter: Waiter): void {

@@ -9,7 +9,7 @@ import { ClaimDispatcher } from "./claim-dispatcher.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { DueMinder } from "./due-minder.ts";
 import { UuidMint } from "./mint.ts";
-import { PartitionRunner } from "./partition-runner.ts";
+import { type BatchReport, PartitionRunner } from "./partition-runner.ts";
 import type { UnitDraft } from "./unit-draft.ts";
 import { Watchers } from "./watchers.ts";
 
@@ -32,6 +32,8 @@ export interface EngineCounters {
 	units: number;
 	commits: number;
 	lost: number;
+	/** The most often in a row that one command lost against other engines. */
+	worstLosses: number;
 	duties: Partial<Record<Duty, number>>;
 }
 
@@ -52,7 +54,7 @@ export class Engine {
 	readonly dispatcher: ClaimDispatcher;
 	readonly mint: UuidMint;
 	readonly watchers = new Watchers();
-	readonly counters: EngineCounters = { commands: 0, units: 0, commits: 0, lost: 0, duties: {} };
+	readonly counters: EngineCounters = { commands: 0, units: 0, commits: 0, lost: 0, worstLosses: 0, duties: {} };
 	/** Told of every unit that was committed. */
 	onCommitted: ((unit: UnitDraft) => void) | undefined;
 	readonly #minders: readonly DueMinder[];
@@ -158,11 +160,12 @@ export class Engine {
 		return this.runners[0]?.time.now() ?? 0;
 	}
 
-	#count(batch: { commands: number; units: number; lost: number }): void {
+	#count(batch: BatchReport): void {
 		this.counters.commits += 1;
 		this.counters.commands += batch.commands;
 		this.counters.units += batch.units;
 		this.counters.lost += batch.lost;
+		this.counters.worstLosses = Math.max(this.counters.worstLosses, batch.worstLosses);
 	}
 
 	#committed(unit: UnitDraft, partition: number): void {

@@ -33,8 +33,17 @@ export interface RunnerOptions {
 	/** Told of every unit that was committed, before its callers are. */
 	onCommitted(unit: UnitDraft, partition: number): void;
 	onCorrupt(key: string, why: string): void;
-	/** Told of every batch: how many commands and units it had, how many of them lost. */
-	onBatch(size: { commands: number; units: number; lost: number }): void;
+	onBatch(report: BatchReport): void;
+}
+
+/** What became of a batch. */
+export interface BatchReport {
+	commands: number;
+	units: number;
+	/** Units that lost against another engine. */
+	lost: number;
+	/** The most often in a row that one of its commands has lost. */
+	worstLosses: number;
 }
 
 interface Needs {
@@ -111,8 +120,16 @@ export class PartitionRunner {
 		return entries.slice(0, count);
 	}
 
-	/** A question to the store itself, keeping the partition's time current. */
+	/** A question to the store itself; `store_unavailable` if it does not answer. */
 	async ask<T extends { time: number }>(question: (store: Store, partition: number) => Promise<T>): Promise<T> {
+		try {
+			return await this.#ask(question);
+		} catch (error) {
+			throw error instanceof StoreError ? refusalError(refuse("store_unavailable"), error) : error;
+		}
+	}
+
+	async #ask<T extends { time: number }>(question: (store: Store, partition: number) => Promise<T>): Promise<T> {
 		const sentAt = this.#options.clock.monotonic();
 		const answer = await question(this.#options.store, this.#options.partition);
 		this.time.hear(answer.time, sentAt);
@@ -222,7 +239,10 @@ export class PartitionRunner {
 		const batch: Batch = { engine: this.#options.engineId, number: this.#batchNumber, at, units };
 		const reply = await this.#send(batch, drafts);
 		if (!reply) return [];
-		if (reply.results.length === 0) return drafts.flatMap((draft) => this.#abandon(draft));
+		if (reply.results.length === 0) {
+			if (at > reply.time) this.time.stall();
+			return drafts.flatMap((draft) => this.#abandon(draft));
+		}
 		const mine = drafts.some((draft) => draft.writes) ? 1 : 0;
 		if (reply.commit > this.#lastCommit + mine) this.heads.forgetAll();
 		this.#lastCommit = Math.max(reply.commit, this.#lastCommit);
@@ -232,7 +252,7 @@ export class PartitionRunner {
 	async #send(batch: Batch, drafts: UnitDraft[]): Promise<CommitReply | undefined> {
 		for (let tries = 0; ; tries++) {
 			try {
-				const reply = await this.ask((store, partition) => store.commit(partition, batch));
+				const reply = await this.#ask((store, partition) => store.commit(partition, batch));
 				this.#heardFrom();
 				return reply;
 			} catch (error) {
@@ -251,9 +271,10 @@ export class PartitionRunner {
 
 	#settle(drafts: UnitDraft[], reply: CommitReply): Running[] {
 		const again: Running[] = [];
-		let lost = 0;
+		const report: BatchReport = { commands: 0, units: drafts.length, lost: 0, worstLosses: 0 };
 		drafts.forEach((draft, n) => {
 			const result = reply.results[n];
+			report.commands += draft.commands.length;
 			if (result?.ok) {
 				draft.committed = true;
 				for (const key of draft.written.keys()) {
@@ -266,18 +287,17 @@ export class PartitionRunner {
 				for (const running of draft.commands) running.resolve(running.outcome as Outcome);
 				return;
 			}
-			lost += 1;
+			report.lost += 1;
 			const commands = this.#abandon(draft);
-			for (const running of commands) running.losses += 1;
+			for (const running of commands) {
+				running.losses += 1;
+				report.worstLosses = Math.max(report.worstLosses, running.losses);
+			}
 			for (const record of result?.current ?? []) this.#remember(record);
 			if (result?.turnUntil === undefined) again.push(...commands);
 			else this.#hold(commands, result.turnUntil - reply.time);
 		});
-		this.#options.onBatch({
-			commands: drafts.reduce((sum, d) => sum + d.commands.length, 0),
-			units: drafts.length,
-			lost,
-		});
+		this.#options.onBatch(report);
 		return again;
 	}
 
@@ -333,13 +353,13 @@ export class PartitionRunner {
 
 	async #fetchRecords(keys: string[]): Promise<void> {
 		if (keys.length === 0 && this.time.known) return;
-		const { records } = await this.ask((store, partition) => store.read(partition, keys));
+		const { records } = await this.#ask((store, partition) => store.read(partition, keys));
 		for (const record of records) this.#remember(record);
 	}
 
 	async #fetchHead(queue: string, count: number): Promise<void> {
 		const asked = this.heads.loadSize(count);
-		const { entries } = await this.ask((store, partition) => store.first(partition, queue, asked));
+		const { entries } = await this.#ask((store, partition) => store.first(partition, queue, asked));
 		this.heads.load(queue, entries, asked);
 	}
 
@@ -351,7 +371,7 @@ export class PartitionRunner {
 		const found: Entry[] = [];
 		for (;;) {
 			const last = found.at(-1);
-			const { entries } = await this.ask((store, partition) => store.first(partition, queue, SCAN_PAGE, last));
+			const { entries } = await this.#ask((store, partition) => store.first(partition, queue, SCAN_PAGE, last));
 			found.push(...entries);
 			if (entries.length < SCAN_PAGE) break;
 		}

@@ -5,6 +5,7 @@
 export class StoreTime {
 	#time = 0;
 	#heardAt = 0;
+	#stalled = false;
 	readonly #monotonic: () => number;
 
 	constructor(monotonic: () => number) {
@@ -17,12 +18,21 @@ export class StoreTime {
 	}
 
 	now(): number {
-		return Math.floor(this.#time + this.#monotonic() - this.#heardAt);
+		return this.#stalled ? this.#time : Math.floor(this.#time + this.#monotonic() - this.#heardAt);
+	}
+
+	/**
+	 * The store refused a time that lay ahead of its own: its clock was set back, and it tells its high-water mark until
+	 * the clock has caught up. Until it tells more, nothing may be added to what it said.
+	 */
+	stall(): void {
+		this.#stalled = true;
 	}
 
 	/** Takes in a reply's time; `sentAt` is the monotonic time its request left. */
 	hear(time: number, sentAt: number): void {
 		const heardAt = this.#monotonic();
+		if (time > this.#time) this.#stalled = false;
 		const estimate = this.#time + heardAt - this.#heardAt;
 		const latestPossible = time + (heardAt - sentAt);
 		if (time >= estimate || estimate > latestPossible) {

@@ -79,7 +79,7 @@ export interface Batch {
 	/** The engine that sends it, and its running number in this partition. */
 	engine: string;
 	number: number;
-	/** The time its rules ran at. */
+	/** The time its rules ran at: a lower bound of the store's. */
 	at: number;
 	units: Unit[];
 }
@@ -102,7 +102,10 @@ export type UnitResult =
 export interface CommitReply extends Timed {
 	/** The number of this commit: the version of all it wrote. */
 	commit: number;
-	/** Empty when `at` was too far from the store's time: nothing was looked at, run the rules again. */
+	/**
+	 * Empty when `at` lay ahead of the store's time, or more than TIME_TOLERANCE_MS behind it: nothing was looked at, the
+	 * rules must run again. Remembered like any other answer, or a late copy might find that its time has come.
+	 */
 	results: UnitResult[];
 }
 
@@ -192,7 +195,7 @@ export class StoreOpenError extends Error {
 	}
 }
 
-/** How far a batch's time may lie from the store's before its rules must run again. */
+/** How far a batch's time may lie behind the store's. It may never lie ahead: then a lease could end before its time. */
 export const TIME_TOLERANCE_MS = 1000;
 
 /** How long a turn on a record lasts at most. */

@@ -1,0 +1,301 @@
+import type { Execution } from "../../src/contract/replies.ts";
+import type { ExecutionEvent } from "../../src/kernel/events.ts";
+import { kernel, type Rules } from "../../src/kernel/kernel.ts";
+import type { Outcome } from "../../src/kernel/outcome.ts";
+import type { ExecutionRecord } from "../../src/kernel/records/execution.ts";
+import type { LaneRecord } from "../../src/kernel/records/lane.ts";
+import { publicState, type StateFields } from "../../src/kernel/state.ts";
+import { TIME_TOLERANCE_MS, type Unit } from "../../src/store/port.ts";
+import { fold, type Told } from "./fold.ts";
+import type { IntermediateStates } from "./intermediate-states.ts";
+import { oneRecord } from "./one-record.ts";
+import type { SimPartition } from "./sim-store.ts";
+import { type Group, type Journal, resetsKey } from "./test-rules.ts";
+import type { World } from "./world.ts";
+
+/** Something that must never happen, happened. */
+export class Violation extends Error {
+	override name = "Violation";
+}
+
+interface Episode {
+	/** The moment this state began. */
+	from: number;
+	record: ExecutionRecord | undefined;
+}
+
+const STATE_FIELDS = [
+	"lifecyclePhase",
+	"ownershipState",
+	"eligibilityState",
+	"blockingReason",
+	"terminalOutcome",
+	"attemptState",
+] as const;
+
+/** Watches every commit and every reply, and says what broke. The rules it judges by are the true ones. */
+export class Checker {
+	readonly #world: World;
+	readonly #episodes = new Map<string, Episode[]>();
+	readonly #told = new Map<string, Told>();
+	readonly #seq = new Map<string, number>();
+	readonly #docs = new Map<string, string>();
+	readonly #leaseUuids = new Map<string, { id: string; moment: number }>();
+	readonly #tokens = new Set<string>();
+	readonly #byKey = new Map<string, string>();
+	readonly removed = new Set<string>();
+
+	readonly #intermediate: IntermediateStates;
+
+	constructor(world: World, intermediate: IntermediateStates) {
+		this.#world = world;
+		this.#intermediate = intermediate;
+	}
+
+	/** A unit is about to be applied. */
+	observe(partition: SimPartition, unit: Unit, time: number): void {
+		const events = unit.events.map((event) => JSON.parse(event.body) as ExecutionEvent);
+		this.#checkTimes(unit, events, time);
+		for (const key of unit.removed) {
+			this.#docs.delete(key);
+			if (!key.startsWith("ex_") || key.includes("/")) continue;
+			this.#episodesOf(key).push({ from: this.#world.moment, record: undefined });
+			this.removed.add(key);
+		}
+		for (const { key, doc } of unit.put) {
+			this.#checkUnknownField(key, doc);
+			if (key.startsWith("journal:")) this.#checkJournal(key, JSON.parse(doc), unit);
+			else if (key.startsWith("group:")) this.#checkGroup(partition, key, unit, JSON.parse(doc));
+			else if (key.startsWith("ex_") && !key.includes("/")) {
+				const record = kernel.decode(key, doc) as ExecutionRecord;
+				for (const between of this.#intermediate.between(this.#docs.get(key), doc)) {
+					this.#episodesOf(key).push({
+						from: this.#world.moment,
+						record: kernel.decode(key, between) as ExecutionRecord,
+					});
+				}
+				this.#checkExecution(
+					key,
+					record,
+					events.filter((event) => event.executionId === key),
+					time,
+				);
+			}
+			this.#docs.set(key, doc);
+		}
+		this.#checkLanes(partition, unit, events);
+	}
+
+	#checkTimes(unit: Unit, events: ExecutionEvent[], time: number): void {
+		for (const event of events) {
+			// The store's own tolerance, and what two engines' lower bounds may differ by.
+			if (Math.abs(time - event.at) > TIME_TOLERANCE_MS)
+				throw new Violation(`${event.type} at ${event.at} while the store says ${time}`);
+			if (event.type !== "lease_expired") continue;
+			const before = this.#current(event.executionId)?.lease;
+			if (before && before.id === event.leaseId && before.expiresAt > time && unit.put.length > 0) {
+				throw new Violation(`lease ${before.id} ended at ${time}, ${before.expiresAt - time} ms early`);
+			}
+		}
+	}
+
+	#checkExecution(id: string, next: ExecutionRecord, events: ExecutionEvent[], time: number): void {
+		const before = this.#docs.has(id) ? this.#current(id) : undefined;
+		if (!before) this.#checkKeyIsFree(next, time);
+		let told = this.#told.get(id);
+		for (const event of events) {
+			const seq = (this.#seq.get(id) ?? 0) + 1;
+			if (event.seq !== seq) throw new Violation(`${id}: event ${event.type} has seq ${event.seq}, expected ${seq}`);
+			this.#seq.set(id, seq);
+			if (event.type === "claimed") this.#checkLeaseIsNew(id, String(event.leaseId));
+			if (event.type === "deleted") continue;
+			if (told?.lifecyclePhase === "terminal" && event.type !== "replayed") {
+				throw new Violation(`${id}: ${event.type} after it had ended`);
+			}
+			try {
+				told = fold(told, event);
+			} catch (error) {
+				throw new Violation(`${id}: ${(error as Error).message}`);
+			}
+		}
+		if (told) this.#told.set(id, told);
+		if (next.removing) {
+			this.#episodesOf(id).push({ from: this.#world.moment, record: undefined });
+			return;
+		}
+		this.#checkAgainstHistory(id, next, told);
+		if (before && next.epoch < before.epoch)
+			throw new Violation(`${id}: epoch went from ${before.epoch} to ${next.epoch}`);
+		this.#episodesOf(id).push({ from: this.#world.moment, record: next });
+	}
+
+	#checkAgainstHistory(id: string, next: ExecutionRecord, told: Told | undefined): void {
+		for (const field of STATE_FIELDS) {
+			if (told?.[field] !== next[field])
+				throw new Violation(`${id}: ${field} is ${next[field]}, its events say ${told?.[field]}`);
+		}
+		if (told?.liveLease !== next.lease?.id)
+			throw new Violation(`${id}: lease is ${next.lease?.id}, its events say ${told?.liveLease}`);
+		if (this.#seq.get(id) !== next.events)
+			throw new Violation(`${id}: counts ${next.events} events, has ${this.#seq.get(id)}`);
+	}
+
+	#checkLeaseIsNew(id: string, leaseId: string): void {
+		const other = this.#leaseUuids.get(uuidOf(leaseId));
+		if (other) throw new Violation(`lease ${leaseId} was given for ${other.id} and ${id}`);
+		this.#leaseUuids.set(uuidOf(leaseId), { id, moment: this.#world.moment });
+	}
+
+	#checkKeyIsFree(next: ExecutionRecord, time: number): void {
+		if (!next.idempotencyKey) return;
+		const other = this.#byKey.get(next.idempotencyKey);
+		const first = other === undefined ? undefined : this.#current(other);
+		const window = next.policy.dedupWindowMs ?? 86_400_000;
+		if (first && first.createdAt + window > time + TIME_TOLERANCE_MS) {
+			throw new Violation(`key ${next.idempotencyKey} made both ${first.id} and ${next.id}`);
+		}
+		this.#byKey.set(next.idempotencyKey, next.id);
+	}
+
+	#checkUnknownField(key: string, doc: string): void {
+		if (this.#docs.get(key)?.includes('"fromLaterVersion"') && !doc.includes('"fromLaterVersion"')) {
+			throw new Violation(`${key}: a field of a later version was lost`);
+		}
+	}
+
+	#checkJournal(key: string, next: Journal, unit: Unit): void {
+		const resets = resetsKey(key.slice("journal:".length));
+		const wasReset = unit.put.some((put) => put.key === resets);
+		const before = JSON.parse((wasReset ? undefined : this.#docs.get(key)) ?? '{"tokens":[]}') as Journal;
+		const last = before.tokens.at(-1);
+		const from = last === undefined ? 0 : next.tokens.lastIndexOf(last) + 1;
+		if (last !== undefined && from === 0) throw new Violation(`${key}: ${last} was overwritten`);
+		for (const token of next.tokens.slice(from)) {
+			if (this.#tokens.has(token)) throw new Violation(`${key}: ${token} was applied twice`);
+			this.#tokens.add(token);
+		}
+	}
+
+	#checkGroup(partition: SimPartition, key: string, unit: Unit, next: Group): void {
+		if (!next.closed) return;
+		const prefix = `member:${key.slice("group:".length)}:`;
+		const stored = [...partition.records.keys()].filter((other) => other.startsWith(prefix)).length;
+		const added = unit.put.filter((put) => put.key.startsWith(prefix)).length;
+		if (stored + added !== next.counted)
+			throw new Violation(`${key}: counted ${next.counted} members of ${stored + added}`);
+	}
+
+	#checkLanes(partition: SimPartition, unit: Unit, events: ExecutionEvent[]): void {
+		for (const event of events) {
+			if (event.type !== "claimed") continue;
+			const lane = this.#current(event.executionId)?.lane ?? "default";
+			const key = `lane:default:${lane}`;
+			const copy = unit.put.some((put) => put.key === key) ? undefined : partition.records.get(key);
+			if (copy && (JSON.parse(copy.doc) as Partial<LaneRecord>).state === "paused") {
+				throw new Violation(`${event.executionId} was claimed from lane ${lane} while it was paused`);
+			}
+		}
+	}
+
+	/** A call about one execution got this answer; some state during the call must explain it. */
+	checkReply(op: keyof Rules, command: { executionId: string }, reply: Outcome, since: number): void {
+		const id = command.executionId;
+		const rule = kernel.rules[op] as (tx: unknown, command: unknown, now: number) => Outcome;
+		const seen: string[] = [];
+		for (const record of this.#during(id, since)) {
+			const outcome = rule(oneRecord(id, record), command, 0);
+			const code = outcome.ok ? "ok" : outcome.code;
+			seen.push(code);
+			if (code !== (reply.ok ? "ok" : reply.code)) continue;
+			if (!reply.ok || samePublicState(outcome, reply)) return;
+		}
+		throw new Violation(
+			`${op} ${id} was answered ${JSON.stringify(reply)}; its states say ${[...new Set(seen)].join(", ")}`,
+		);
+	}
+
+	checkRead(id: string, view: Execution | undefined, since: number): void {
+		for (const record of this.#during(id, since)) {
+			if (!record || !view) {
+				if (!record && !view) return;
+				continue;
+			}
+			const { ownershipState: _, ...state } = view.state;
+			const same =
+				view.publicState === publicState(record) &&
+				view.lease?.id === record.lease?.id &&
+				view.retries === record.retries &&
+				view.reclaims === record.reclaims &&
+				view.replays === record.replays &&
+				(Object.keys(state) as (keyof typeof state)[]).every(
+					(field) => state[field] === (record as StateFields)[field],
+				);
+			if (same) return;
+		}
+		throw new Violation(`reading ${id} gave ${view?.publicState ?? "nothing"}, which it was at no moment of the call`);
+	}
+
+	checkClaimed(id: string, leaseId: string, since: number): void {
+		const given = this.#leaseUuids.get(uuidOf(leaseId));
+		if (given?.id !== id || given.moment < since) {
+			throw new Violation(`claim gave ${id} under ${leaseId}, a lease it never had during the call`);
+		}
+	}
+
+	checkCreated(id: string, since: number): void {
+		if (!this.#during(id, since).some((record) => record))
+			throw new Violation(`${id} was told to be there, but never was during the call`);
+	}
+
+	checkToken(token: string): void {
+		if (!this.#tokens.has(token)) throw new Violation(`${token} was acknowledged but not written`);
+	}
+
+	/** Every index entry stands for a placement, and every placement has its entry. */
+	checkIndex(partition: SimPartition): void {
+		const expected = new Set<string>();
+		for (const [key, { doc }] of partition.records) {
+			for (const { queue, score } of kernel.placement(key, kernel.decode(key, doc)))
+				expected.add(`${queue} ${score} ${key}`);
+		}
+		for (const [queue, set] of partition.queues) {
+			if (queue.startsWith("members,")) continue;
+			for (const { key, score } of set.first(Number.POSITIVE_INFINITY)) {
+				if (!expected.delete(`${queue} ${score} ${key}`))
+					throw new Violation(`${key} stands in ${queue} at ${score} without cause`);
+			}
+		}
+		const [missing] = expected;
+		if (missing !== undefined) throw new Violation(`the index lacks ${missing}`);
+	}
+
+	get executions(): string[] {
+		return [...this.#episodes.keys()];
+	}
+
+	#current(id: string): ExecutionRecord | undefined {
+		return this.#episodes.get(id)?.at(-1)?.record;
+	}
+
+	#episodesOf(id: string): Episode[] {
+		const found = this.#episodes.get(id);
+		if (found) return found;
+		const made: Episode[] = [{ from: 0, record: undefined }];
+		this.#episodes.set(id, made);
+		return made;
+	}
+
+	/** The states an execution was in from a moment until now. */
+	#during(id: string, since: number): (ExecutionRecord | undefined)[] {
+		const episodes = this.#episodesOf(id);
+		let first = episodes.length - 1;
+		while (first > 0 && (episodes[first] as Episode).from > since) first -= 1;
+		return episodes.slice(first).map((episode) => episode.record);
+	}
+}
+
+const uuidOf = (leaseId: string): string => leaseId.split("_")[1] ?? "";
+
+function samePublicState(a: object, b: object): boolean {
+	return (a as { publicState?: string }).publicState === (b as { publicState?: string }).publicState;
+}

@@ -1,0 +1,37 @@
+import { parseArgs } from "node:util";
+import { plantedBugs, simulate } from "./simulate.ts";
+
+/** npm run simulate -- [--seeds 20000] [--from 1] [--steps 300] [--bug "name or its beginning"] */
+const { values } = parseArgs({
+	options: {
+		seeds: { type: "string", default: "20000" },
+		from: { type: "string", default: "1" },
+		steps: { type: "string", default: "300" },
+		bug: { type: "string" },
+	},
+});
+const from = Number(values.from);
+const seeds = Number(values.seeds);
+const steps = Number(values.steps);
+const bugName =
+	values.bug === undefined ? undefined : Object.keys(plantedBugs).find((name) => name.includes(values.bug ?? ""));
+if (values.bug !== undefined && bugName === undefined)
+	throw new Error(`--bug: must be one of ${Object.keys(plantedBugs).join("; ")}`);
+const bugs = bugName === undefined ? {} : plantedBugs[bugName];
+
+const startedAt = performance.now();
+for (let seed = from; seed < from + seeds; seed++) {
+	const finding = await simulate(seed, steps, bugs);
+	if (finding) {
+		process.stdout.write(`\nseed ${seed} of ${steps} steps: ${finding.error.message}\n`);
+		process.stdout.write(
+			`again: npm run simulate -- --from ${seed} --seeds 1 --steps ${steps}${bugName ? ` --bug "${bugName}"` : ""}\n`,
+		);
+		if (finding.error.name !== "Violation") process.stdout.write(`${finding.error.stack}\n`);
+		process.exit(1);
+	}
+	const done = seed - from + 1;
+	if (process.stdout.isTTY && done % 20 === 0) process.stdout.write(`\r${done}/${seeds} seeds`);
+}
+const seconds = (performance.now() - startedAt) / 1000;
+process.stdout.write(`\n${seeds} seeds × ${steps} steps without violation (${seconds.toFixed(1)} s)\n`);

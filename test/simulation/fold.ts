@@ -1,0 +1,66 @@
+import type { ExecutionEvent } from "../../src/kernel/events.ts";
+import type { StateFields } from "../../src/kernel/state.ts";
+
+/** The state an execution's events alone tell of, worked out without the rules that wrote them. */
+export interface Told extends StateFields {
+	ran: boolean;
+	liveLease: string | undefined;
+}
+
+const waiting = { lifecyclePhase: "runnable", ownershipState: "unowned", terminalOutcome: "none" } as const;
+const ready = { ...waiting, eligibilityState: "eligible_now", blockingReason: "waiting_for_worker" } as const;
+const later = { ...waiting, eligibilityState: "not_eligible_until_time" } as const;
+
+export function fold(told: Told | undefined, event: ExecutionEvent): Told {
+	if (event.type === "created") {
+		const base = { attemptState: "pending_first_attempt", ran: false, liveLease: undefined } as const;
+		return event.delayUntil === undefined
+			? { ...ready, ...base }
+			: { ...later, blockingReason: "waiting_for_delay", ...base };
+	}
+	if (!told) throw new Error(`history begins with ${event.type}`);
+	const free = { ...told, liveLease: undefined };
+	switch (event.type) {
+		case "eligible":
+			return { ...told, ...ready };
+		case "claimed":
+			if (told.liveLease) throw new Error(`claimed as ${event.leaseId} while ${told.liveLease} lives`);
+			return {
+				lifecyclePhase: "active",
+				ownershipState: "leased",
+				eligibilityState: "not_applicable",
+				blockingReason: "none",
+				terminalOutcome: "none",
+				attemptState: "running_attempt",
+				ran: true,
+				liveLease: String(event.leaseId),
+			};
+		case "lease_expired":
+		case "lease_revoked":
+		case "lease_released":
+			return { ...free, ...ready, attemptState: "attempt_interrupted" };
+		case "retry_scheduled":
+			return { ...free, ...later, blockingReason: "waiting_for_retry_backoff", attemptState: "pending_retry_attempt" };
+		case "delayed":
+			return { ...free, ...later, blockingReason: "waiting_for_delay", attemptState: "attempt_interrupted" };
+		case "cancel_requested":
+			return told;
+		case "replayed":
+			return { ...free, ...ready, attemptState: "pending_replay_attempt" };
+		case "completed":
+		case "failed":
+		case "cancelled":
+		case "expired":
+			return {
+				...free,
+				lifecyclePhase: "terminal",
+				ownershipState: "unowned",
+				eligibilityState: "not_applicable",
+				blockingReason: "none",
+				terminalOutcome: event.type === "completed" ? "success" : event.type,
+				attemptState: told.ran ? "attempt_terminal" : "none",
+			};
+		default:
+			throw new Error(`no such event: ${event.type}`);
+	}
+}

@@ -1,0 +1,54 @@
+import type { Kernel } from "../../src/kernel/kernel.ts";
+import { encodeRecord } from "../../src/kernel/records/record.ts";
+import type { Tx } from "../../src/kernel/tx.ts";
+
+/**
+ * Commands that share a unit leave only the last state in the store, but each was answered from the state before it. This
+ * remembers which document a rule made from which, so that a watcher of commits can see the states between.
+ */
+export class IntermediateStates {
+	readonly #madeFrom = new Map<string, string>();
+
+	/** The documents between `before` and `after`, both excluded, oldest first. */
+	between(before: string | undefined, after: string): string[] {
+		const found: string[] = [];
+		let doc = this.#madeFrom.get(after);
+		while (doc !== undefined && doc !== before && found.length < 100) {
+			found.unshift(doc);
+			doc = this.#madeFrom.get(doc);
+		}
+		return found;
+	}
+
+	recordIn(kernel: Kernel): Kernel {
+		const rules = Object.entries(kernel.rules).map(([op, rule]) => [
+			op,
+			(tx: Tx, command: never, now: number) =>
+				(rule as (tx: Tx, command: never, now: number) => unknown)(this.#watch(tx), command, now),
+		]);
+		return { ...kernel, rules: Object.fromEntries(rules) };
+	}
+
+	#watch(tx: Tx): Tx {
+		return {
+			get: (key) => tx.get(key),
+			getReadable: (key) => tx.getReadable(key),
+			getFresh: (key) => tx.getFresh(key),
+			expect: (keys) => tx.expect(keys),
+			remove: (key) => tx.remove(key),
+			first: (queue, count) => tx.first(queue, count),
+			all: (queue, guard) => tx.all(queue, guard),
+			emit: (event) => tx.emit(event),
+			forget: (id) => tx.forget(id),
+			putBlob: (blob) => tx.putBlob(blob),
+			removeBlob: (key) => tx.removeBlob(key),
+			put: (key, record) => {
+				if (key.startsWith("ex_")) {
+					const before = tx.getFresh(key);
+					if (before) this.#madeFrom.set(encodeRecord(record), encodeRecord(before));
+				}
+				tx.put(key, record);
+			},
+		};
+	}
+}

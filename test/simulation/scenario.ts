@@ -1,0 +1,495 @@
+import { FlowFabricError } from "../../src/contract/errors.ts";
+import type { Execution } from "../../src/contract/replies.ts";
+import type { Engine } from "../../src/engine/engine.ts";
+import { LocalBackend } from "../../src/engine/local-backend.ts";
+import type { Rules } from "../../src/kernel/kernel.ts";
+import type { Outcome } from "../../src/kernel/outcome.ts";
+import { Checker, Violation } from "./checker.ts";
+import { Cluster, type Heard, type Node } from "./cluster.ts";
+import { IntermediateStates } from "./intermediate-states.ts";
+import { Random } from "./random.ts";
+import { noFaults, type SimNetwork, SimPartition, type StoreBugs } from "./sim-store.ts";
+import { type KernelBugs, simulatedKernel, type TestCommand } from "./test-rules.ts";
+import { World } from "./world.ts";
+
+export interface EngineBugs {
+	readsFromCache?: boolean;
+}
+
+export type Bugs = StoreBugs & KernelBugs & EngineBugs;
+
+interface Held {
+	id: string;
+	fence: { leaseId: string; epoch: number };
+}
+
+const LANES = ["default", "media"];
+const MAX_LOSSES = 50;
+const DRAIN_ROUNDS = 4000;
+
+/** One seeded history: random commands and faults against a cluster, then calm, then everything must have ended. */
+export class Scenario {
+	readonly world = new World();
+	readonly #random: Random;
+	readonly #network: SimNetwork;
+	readonly #checker: Checker;
+	readonly #cluster: Cluster;
+	readonly #known: string[] = [];
+	readonly #acknowledged = new Set<string>();
+	#held: Held[] = [];
+	readonly #former: Held[] = [];
+	readonly #pausedLanes = new Set<string>();
+	#clockOffset = 1_700_000_000_000;
+	#replyLost = 0.05;
+	#counter = 0;
+	#violation: unknown;
+	readonly #hot: boolean;
+
+	constructor(seed: number, bugs: Bugs) {
+		this.#random = new Random(seed);
+		const random = this.#random;
+		const { world } = this;
+		this.#hot = seed % 10 === 7;
+		const intermediate = new IntermediateStates();
+		this.#checker = new Checker(world, intermediate);
+		const partitions = Array.from(
+			{ length: this.#hot ? 1 : random.integer(1, 3) },
+			(_, n) => new SimPartition(n, bugs),
+		);
+		for (const partition of partitions) {
+			partition.onApplied = (unit, time) => this.#checker.observe(partition, unit, time);
+		}
+		this.#network = {
+			world,
+			random,
+			partitions,
+			clock: () => Math.floor(world.time + this.#clockOffset),
+			stores: new Set(),
+			faults: this.#hot
+				? noFaults
+				: {
+						requestLost: random.pick([0, 0.01]),
+						replyLost: random.pick([0, 0.02]),
+						requestRepeated: random.pick([0, 0.03]),
+						noticeLost: random.pick([0, 0.3]),
+						conflictInvented: random.pick([0, 0.05]),
+					},
+		};
+		const engines = this.#hot ? 3 : random.integer(1, 3);
+		const latencies = this.#hot ? [0.5, 15, 25] : Array.from({ length: engines }, () => random.pick([0.2, 2, 15]));
+		this.#cluster = new Cluster(this.#network, intermediate.recordIn(simulatedKernel(bugs)), latencies, (engine) =>
+			backendOn(engine, bugs),
+		);
+		for (let slot = 0; slot < engines; slot++) this.#cluster.start(slot);
+	}
+
+	/** Runs the history; throws what it violated. */
+	async run(steps: number): Promise<void> {
+		await this.world.runUntil(100);
+		if (this.#hot) await this.#contend(steps);
+		else {
+			for (let step = 0; step < steps; step++) {
+				this.#act();
+				await this.#advance();
+				this.#raise();
+				if (step % 50 === 49) for (const partition of this.#network.partitions) this.#checker.checkIndex(partition);
+			}
+		}
+		await this.#drain();
+	}
+
+	#raise(): void {
+		if (this.#violation) throw this.#violation;
+		if (this.#cluster.worstLosses > MAX_LOSSES)
+			throw new Violation(`a command lost ${this.#cluster.worstLosses} times in a row`);
+	}
+
+	async #advance(): Promise<void> {
+		const random = this.#random;
+		const how = random.next();
+		if (how < 0.6) for (let n = random.integer(1, 8); n > 0; n--) await this.world.step();
+		else if (how < 0.95) await this.world.runUntil(this.world.time + random.integer(1, 60));
+		else await this.world.runUntil(this.world.time + random.integer(100, 3000));
+	}
+
+	#act(): void {
+		const random = this.#random;
+		switch (random.weighted({ create: 20, claim: 22, hold: 38, operate: 8, read: 8, test: 12, fault: 6 })) {
+			case "create":
+				return this.#create();
+			case "claim":
+				return this.#claim(random.pick([0, 0, 500]));
+			case "hold":
+				return this.#useLease();
+			case "operate":
+				return this.#operate();
+			case "read":
+				return this.#read();
+			case "test":
+				return this.#test();
+			case "fault":
+				return this.#fault();
+		}
+	}
+
+	#create(): void {
+		const random = this.#random;
+		const keyed = random.chance(0.3);
+		const request = {
+			kind: random.pick(["a", "b"]),
+			lane: random.pick(LANES),
+			...(keyed ? { idempotencyKey: `key-${random.integer(1, 3)}` } : { priority: random.integer(0, 3) }),
+			...(!keyed && random.chance(0.2) ? { delayMs: random.integer(1, 800) } : undefined),
+			policy: {
+				...(keyed ? { dedupWindowMs: 4000 } : undefined),
+				...(random.chance(0.4) || keyed ? { retentionMs: 1500 } : undefined),
+				...(keyed
+					? undefined
+					: {
+							retry: { maxRetries: 2, backoff: { type: "fixed" as const, delayMs: random.integer(0, 300) } },
+							maxReclaims: random.pick([0, 1, 100]),
+							...(random.chance(0.2)
+								? { timeouts: { attemptMs: random.integer(50, 800), queueMs: 4000, deadlineMs: 9000 } }
+								: undefined),
+						}),
+			},
+		};
+		this.#call(
+			(backend) => backend.create(request),
+			(heard, since) => {
+				if (heard.kind !== "ok") return;
+				this.#checker.checkCreated(heard.value.id, since);
+				this.#acknowledged.add(heard.value.id);
+				this.#known.push(heard.value.id);
+			},
+		);
+	}
+
+	#claim(waitMs: number): void {
+		const random = this.#random;
+		const worker = `w${random.integer(1, 4)}`;
+		const request = {
+			lanes: random.chance(0.5) ? LANES : [random.pick(LANES)],
+			...(random.chance(0.3) ? { kinds: ["a"] } : undefined),
+			workerId: worker,
+			instanceId: worker,
+			max: random.integer(1, 3),
+			leaseMs: random.integer(100, 3000),
+			waitMs,
+		};
+		this.#call(
+			(backend) => backend.claim(request),
+			(heard, since) => {
+				if (heard.kind !== "ok") return;
+				for (const { id, lease } of heard.value) {
+					this.#checker.checkClaimed(id, lease.id, since);
+					this.#held.push({ id, fence: { leaseId: lease.id, epoch: lease.epoch } });
+				}
+			},
+		);
+	}
+
+	/** A worker does something with a lease it holds, or believes to hold, or held once. */
+	#useLease(): void {
+		const random = this.#random;
+		const stale = random.chance(0.15);
+		const from = stale ? this.#former : this.#held;
+		if (from.length === 0) return;
+		const held = random.pick(from);
+		const op = random.weighted({ complete: 8, renew: 8, fail: 4, release: 2, delay: 2, progress: 2, cancel: 1 });
+		const request = leaseRequests[op](held, random);
+		this.#ask(op, held.id, request.command, request.call);
+		if (op !== "renew" && op !== "progress") this.#letGo(held);
+		// The reply may be late or lost, so the worker says it again, perhaps to another engine.
+		if (random.chance(0.3)) this.#ask(op, held.id, request.command, request.call);
+	}
+
+	#letGo(held: Held): void {
+		this.#held = this.#held.filter((other) => other !== held);
+		this.#former.push(held);
+		if (this.#former.length > 30) this.#former.shift();
+	}
+
+	#operate(): void {
+		const random = this.#random;
+		if (this.#known.length === 0) return;
+		const id = random.pick(this.#known);
+		const op = random.weighted({ cancel: 3, revokeLease: 2, replay: 3, delete: 1 });
+		const command = { op, executionId: id, actor: "operator" };
+		switch (op) {
+			case "cancel": {
+				const mode = random.pick(["graceful", "force"] as const);
+				const graceMs = random.integer(0, 500);
+				return this.#ask("cancel", id, { ...command, mode, graceMs }, (backend) =>
+					backend.cancel(id, { mode, graceMs }),
+				);
+			}
+			case "revokeLease":
+				return this.#ask("revokeLease", id, command, (backend) => backend.revokeLease(id));
+			case "replay":
+				return this.#ask("replay", id, command, (backend) => backend.replay(id));
+			case "delete":
+				return this.#ask("delete", id, command, (backend) => backend.delete(id));
+		}
+	}
+
+	#read(): void {
+		if (this.#known.length === 0) return;
+		const id = this.#random.pick(this.#known);
+		this.#call(
+			(backend) => backend.get(id),
+			(heard, since) => {
+				if (heard.kind === "ok") this.#checker.checkRead(id, heard.value, since);
+				else if (heard.kind === "refused") this.#checker.checkRead(id, undefined, since);
+			},
+		);
+	}
+
+	#test(): void {
+		const random = this.#random;
+		const token = `t${this.#counter++}`;
+		switch (random.weighted({ journal: 4, rewrite: 4, reset: 3, join: 6, close: 2, lane: 2, field: 1 })) {
+			case "journal":
+				return this.#runTest({ op: "writeJournal", name: "hot", token }, () => this.#checker.checkToken(token));
+			case "rewrite":
+				return this.#runTest({ op: "writeJournal", name: "phoenix", token });
+			case "reset":
+				return this.#runTest({ op: "resetJournal", name: "phoenix", token });
+			case "join":
+				return this.#runTest({ op: "joinGroup", name: `g${Math.floor(this.#counter / 20)}`, token });
+			case "close":
+				return this.#runTest({ op: "closeGroup", name: `g${Math.floor(this.#counter / 20)}`, token });
+			case "lane": {
+				const lane = random.pick(LANES);
+				const state = this.#pausedLanes.delete(lane) ? "open" : "paused";
+				if (state === "paused") this.#pausedLanes.add(lane);
+				for (let n = 0; n < this.#network.partitions.length; n++)
+					this.#runTest({ op: "setLane", name: lane, token, state }, undefined, n);
+				return;
+			}
+			case "field":
+				return this.#addFieldOfLaterVersion();
+		}
+	}
+
+	#runTest(command: TestCommand, acknowledged?: () => void, partition = 0): void {
+		this.#call(
+			(backend) => backend.engine.runner(partition).run(command),
+			(heard) => {
+				if (heard.kind === "ok" && heard.value.ok) acknowledged?.();
+			},
+		);
+	}
+
+	/** A newer program writes a record with a field this one does not know. */
+	#addFieldOfLaterVersion(): void {
+		const random = this.#random;
+		const partition = random.pick(this.#network.partitions);
+		const ids = [...partition.records.keys()].filter((key) => key.startsWith("ex_"));
+		if (ids.length === 0) return;
+		const { key, version, doc } = partition.read(random.pick(ids));
+		const unit = {
+			expected: [[key, version] as [string, number]],
+			put: [{ key, doc: JSON.stringify({ ...JSON.parse(doc), fromLaterVersion: "kept" }) }],
+			removed: [],
+			indexAdded: [],
+			indexRemoved: [],
+			events: [],
+			forgotten: [],
+			blobs: [],
+			blobsRemoved: [],
+			wantsTurn: false,
+		};
+		this.world.moment += 1;
+		const at = partition.tell(this.#network.clock());
+		partition.commit({ engine: "newer program", number: ++this.#counter, at, units: [unit] }, at);
+	}
+
+	#fault(): void {
+		const random = this.#random;
+		const slot = random.integer(0, this.#cluster.nodes.length - 1);
+		const node = this.#cluster.nodes[slot] as Node;
+		switch (random.weighted({ crash: 3, pause: 3, partition: 2, clock: 2, worker: 2 })) {
+			case "crash":
+				this.#cluster.crash(slot);
+				this.world.after(random.integer(1, 1000), () => this.#cluster.start(slot));
+				return;
+			case "pause":
+				return node.host.pause(random.pick([200, 5000, 60_000]), random.chance(0.5));
+			case "partition": {
+				const partition = random.pick(this.#network.partitions);
+				partition.down = true;
+				this.world.after(random.integer(10, 3000), () => {
+					partition.down = false;
+				});
+				return;
+			}
+			case "clock":
+				this.#clockOffset += random.integer(-20_000, 20_000);
+				return;
+			case "worker":
+				for (const held of [...this.#held].slice(0, 3)) this.#letGo(held);
+				return;
+		}
+	}
+
+	/** Engines near and far write the same record as fast as they can: nobody may lose for ever. */
+	async #contend(steps: number): Promise<void> {
+		let running = true;
+		const write = (node: Node): void => {
+			if (!running) return;
+			const token = `t${this.#counter++}`;
+			this.#settle(
+				this.#cluster.call(node, 0, (backend) =>
+					backend.engine.runner(0).run({ op: "writeJournal", name: "hot", token } as TestCommand),
+				),
+				(heard) => {
+					if (heard.kind === "ok") this.#checker.checkToken(token);
+					write(node);
+				},
+			);
+		};
+		for (const node of this.#cluster.nodes) write(node);
+		await this.world.runUntil(this.world.time + steps * 10);
+		running = false;
+		this.#raise();
+	}
+
+	/** Calls some engine about one execution and holds the answer against what the execution was. */
+	#ask(op: keyof Rules, id: string, command: object, question: (backend: LocalBackend) => Promise<object>): void {
+		this.#call(question, (heard, since) => {
+			if (heard.kind === "unknown") return;
+			const reply: Outcome =
+				heard.kind === "ok" ? { ok: true, ...heard.value } : { ok: false, code: heard.code, details: {} };
+			this.#checker.checkReply(op, { ...command, executionId: id }, reply, since);
+		});
+	}
+
+	#call<T>(question: (backend: LocalBackend) => Promise<T>, hear: (heard: Heard<T>, since: number) => void): void {
+		const node = this.#cluster.someNode();
+		if (!node) return;
+		const since = this.world.moment;
+		this.#settle(this.#cluster.call(node, this.#replyLost, question), (heard) => hear(heard, since));
+	}
+
+	#settle<T>(promise: Promise<T>, then: (value: T) => void): void {
+		promise.then(then).catch((error: unknown) => {
+			this.#violation ??= error;
+		});
+	}
+
+	/** No more faults: whatever was accepted must come to its end. */
+	async #drain(): Promise<void> {
+		this.#network.faults = noFaults;
+		this.#replyLost = 0;
+		for (const partition of this.#network.partitions) partition.down = false;
+		this.#cluster.nodes.forEach((node, slot) => {
+			node.host.pausedUntil = 0;
+			if (!node.host.alive) this.#cluster.start(slot);
+		});
+		await this.world.runUntil(this.world.time + 3000);
+		this.#held = [];
+		for (let round = 0; round < DRAIN_ROUNDS; round++) {
+			this.#raise();
+			if (this.#unfinished().length === 0 && round > 3) break;
+			// Again and again: a pause that was under way in a slow engine may land after the first.
+			if (round % 20 === 0) this.#openLanes();
+			this.#claim(200);
+			for (const held of this.#held.splice(0)) {
+				this.#ask("complete", held.id, { op: "complete", fence: held.fence, result: null }, (backend) =>
+					backend.complete(held.id, { fence: held.fence }),
+				);
+			}
+			await this.world.runUntil(this.world.time + (round < 50 ? 50 : 500));
+		}
+		this.#raise();
+		const [stuck] = this.#unfinished();
+		if (stuck) throw new Violation(`stuck: ${stuck}`);
+		for (const id of this.#acknowledged) {
+			if (!this.#checker.removed.has(id) && !this.#stored(id))
+				throw new Violation(`${id} was acknowledged and is lost`);
+		}
+		for (const partition of this.#network.partitions) this.#checker.checkIndex(partition);
+		for (const { host } of this.#cluster.nodes) host.die();
+	}
+
+	#openLanes(): void {
+		for (const name of LANES) {
+			for (let n = 0; n < this.#network.partitions.length; n++) {
+				this.#runTest({ op: "setLane", name, token: "", state: "open" }, undefined, n);
+			}
+		}
+	}
+
+	#stored(id: string): string | undefined {
+		for (const partition of this.#network.partitions) {
+			const { version, doc } = partition.read(id);
+			if (version > 0) return doc;
+		}
+		return undefined;
+	}
+
+	#unfinished(): string[] {
+		return this.#checker.executions
+			.map((id) => this.#stored(id))
+			.filter((doc) => doc !== undefined && !doc.includes('"lifecyclePhase":"terminal"'))
+			.map(String);
+	}
+}
+
+const leaseRequests = {
+	complete: ({ id, fence }: Held) => ({
+		command: { op: "complete", fence, result: null },
+		call: (backend: LocalBackend) => backend.complete(id, { fence }),
+	}),
+	renew: ({ id, fence }: Held) => ({
+		command: { op: "renew", fence },
+		call: async (backend: LocalBackend) => {
+			const [lease] = await backend.renew({ leases: [{ executionId: id, ...fence }] });
+			if (lease?.error) throw new FlowFabricError(lease.error.code);
+			return lease ?? {};
+		},
+	}),
+	fail: ({ id, fence }: Held, random: Random) => {
+		const category = random.pick(["error", "permanent"]);
+		return {
+			command: { op: "fail", fence, reason: "no", category, jitter: 0 },
+			call: (backend: LocalBackend) => backend.fail(id, { fence, reason: "no", category }),
+		};
+	},
+	release: ({ id, fence }: Held) => ({
+		command: { op: "release", fence },
+		call: (backend: LocalBackend) => backend.release(id, { fence }),
+	}),
+	delay: ({ id, fence }: Held) => ({
+		command: { op: "delay", fence, delayMs: 100 },
+		call: (backend: LocalBackend) => backend.delay(id, { fence, delayMs: 100 }),
+	}),
+	progress: ({ id, fence }: Held) => ({
+		command: { op: "progress", fence, progress: { percent: 50 } },
+		call: (backend: LocalBackend) => backend.progress(id, { fence, percent: 50 }),
+	}),
+	cancel: ({ id, fence }: Held) => ({
+		command: { op: "cancel", fence, mode: "graceful", graceMs: 100, actor: "w" },
+		call: (backend: LocalBackend) => backend.cancel(id, { fence }),
+	}),
+} as const satisfies Record<
+	string,
+	(held: Held, random: Random) => { command: object; call: (backend: LocalBackend) => Promise<object> }
+>;
+
+function backendOn(engine: Engine, bugs: EngineBugs): LocalBackend {
+	const backend = new LocalBackend({ engine, actor: "operator", retentionMs: 86_400_000 });
+	if (bugs.readsFromCache) {
+		const { get } = backend;
+		const seen = new Map<string, Execution>();
+		backend.get = async (id) => {
+			const known = seen.get(id);
+			if (known) return known;
+			const view = await get.call(backend, id);
+			seen.set(id, view);
+			return view;
+		};
+	}
+	return backend;
+}

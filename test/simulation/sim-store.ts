@@ -1,0 +1,224 @@
+import { MemoryPartition } from "../../src/store/memory/partition.ts";
+import {
+	type Batch,
+	type CommitReply,
+	type LogPosition,
+	type Notice,
+	type QueuePosition,
+	type Store,
+	StoreError,
+	type Unit,
+	type UnitResult,
+} from "../../src/store/port.ts";
+import type { Random } from "./random.ts";
+import type { Host, World } from "./world.ts";
+
+/** What can go wrong on the way, each with its probability. */
+export interface NetworkFaults {
+	requestLost: number;
+	replyLost: number;
+	requestRepeated: number;
+	noticeLost: number;
+	conflictInvented: number;
+}
+
+export const noFaults: NetworkFaults = {
+	requestLost: 0,
+	replyLost: 0,
+	requestRepeated: 0,
+	noticeLost: 0,
+	conflictInvented: 0,
+};
+
+/** Bugs a store can have, planted to see that the simulator finds them. */
+export interface StoreBugs {
+	checksOnlyWrites?: boolean;
+	refusalsUnchecked?: boolean;
+	versionsReused?: boolean;
+	batchForgotten?: boolean;
+	timeUnchecked?: boolean;
+	noTurns?: boolean;
+}
+
+/** A partition that is watched by the checker and may carry planted bugs. */
+export class SimPartition extends MemoryPartition {
+	readonly #bugs: StoreBugs;
+	/** Told of every unit that is applied, before it is. */
+	onApplied: ((unit: Unit, time: number) => void) | undefined;
+	down = false;
+
+	constructor(index: number, bugs: StoreBugs) {
+		super(index);
+		this.#bugs = bugs;
+	}
+
+	protected override recall(batch: Batch): CommitReply | undefined {
+		return this.#bugs.batchForgotten ? undefined : super.recall(batch);
+	}
+
+	protected override timeFits(at: number, time: number): boolean {
+		return this.#bugs.timeUnchecked || super.timeFits(at, time);
+	}
+
+	protected override versionFor(key: string, commit: number): number {
+		return this.#bugs.versionsReused ? this.read(key).version + 1 : super.versionFor(key, commit);
+	}
+
+	protected override lostOn(unit: Unit, engine: string, time: number): UnitResult | undefined {
+		const writes = new Set([...unit.put.map(({ key }) => key), ...unit.removed]);
+		if (this.#bugs.refusalsUnchecked && writes.size === 0) return undefined;
+		const seen = {
+			...unit,
+			...(this.#bugs.noTurns ? { wantsTurn: false } : undefined),
+			...(this.#bugs.checksOnlyWrites && writes.size > 0
+				? { expected: unit.expected.filter(([key]) => writes.has(key)) }
+				: undefined),
+		};
+		const lost = super.lostOn(seen, engine, time);
+		if (!lost) this.onApplied?.(unit, time);
+		return lost;
+	}
+}
+
+export interface SimNetwork {
+	world: World;
+	random: Random;
+	partitions: SimPartition[];
+	faults: NetworkFaults;
+	/** The store's clock, which may jump. */
+	clock: () => number;
+	stores: Set<SimStore>;
+}
+
+const TIMEOUT_MS = 400;
+
+/** One engine's connection to the store: everything takes time, and may be lost, repeated or out of order. */
+export class SimStore implements Store {
+	readonly unitsPerBatch: number;
+	readonly #network: SimNetwork;
+	readonly #host: Host;
+	readonly #latencyMs: number;
+	#listener: ((notice: Notice) => void) | undefined;
+
+	constructor(network: SimNetwork, host: Host, latencyMs: number) {
+		this.#network = network;
+		this.#host = host;
+		this.#latencyMs = latencyMs;
+		this.unitsPerBatch = network.random.pick([1, 4, 64]);
+		network.stores.add(this);
+		host.onDeath(() => network.stores.delete(this));
+	}
+
+	get partitions(): number {
+		return this.#network.partitions.length;
+	}
+
+	read(partition: number, keys: readonly string[]) {
+		return this.#ask(partition, (at, time) => ({ time, records: keys.map((key) => at.read(key)) }));
+	}
+
+	readBlobs(partition: number, keys: readonly string[]) {
+		return this.#ask(partition, (at, time) => ({ time, blobs: keys.map((key) => at.blobs.get(key)) }));
+	}
+
+	first(partition: number, queue: string, count: number, after?: QueuePosition) {
+		return this.#ask(partition, (at, time) => ({ time, entries: at.first(queue, count, after) }));
+	}
+
+	queues(partition: number, prefix: string) {
+		return this.#ask(partition, (at, time) => ({ time, queues: at.queueNames(prefix) }));
+	}
+
+	events(partition: number, owner: string | undefined, after: LogPosition | undefined, count: number) {
+		return this.#ask(partition, (at, time) => ({ time, events: at.events(owner, after, count) }));
+	}
+
+	trimEvents(partition: number, before: number) {
+		return this.#ask(partition, (at, time) => ({ time, trimmed: at.trimEvents(before) }));
+	}
+
+	scan(): Promise<never> {
+		return Promise.reject(new Error("not simulated"));
+	}
+
+	scanBlobs(): Promise<never> {
+		return Promise.reject(new Error("not simulated"));
+	}
+
+	commit(partition: number, batch: Batch): Promise<CommitReply> {
+		const { random, faults, world } = this.#network;
+		const apply = (at: SimPartition) => {
+			const invented = random.chance(faults.conflictInvented) ? random.integer(0, batch.units.length - 1) : -1;
+			const sent =
+				invented < 0
+					? batch
+					: { ...batch, units: batch.units.map((unit, n) => (n === invented ? spoiled(unit) : unit)) };
+			world.moment += 1;
+			const { reply, notice } = at.commit(sent, this.#network.clock());
+			if (notice) for (const store of this.#network.stores) store.#hear(notice);
+			return reply;
+		};
+		return this.#ask(partition, apply, random.chance(faults.requestRepeated) ? apply : undefined);
+	}
+
+	watch(partition: number, key: string): () => void {
+		const { watched } = this.#partition(partition);
+		watched.set(key, (watched.get(key) ?? 0) + 1);
+		return () => {
+			const left = (watched.get(key) ?? 1) - 1;
+			if (left > 0) watched.set(key, left);
+			else watched.delete(key);
+		};
+	}
+
+	onNotice(listener: (notice: Notice) => void): void {
+		this.#listener = listener;
+	}
+
+	async close(): Promise<void> {
+		this.#network.stores.delete(this);
+	}
+
+	#hear(notice: Notice): void {
+		if (this.#network.random.chance(this.#network.faults.noticeLost)) return;
+		this.#network.world.after(this.#latency(), () => this.#listener?.(notice), this.#host);
+	}
+
+	#latency(): number {
+		const { random } = this.#network;
+		return this.#latencyMs * (0.5 + random.next()) * (random.chance(0.02) ? 20 : 1);
+	}
+
+	#partition(partition: number): SimPartition {
+		return this.#network.partitions[partition] as SimPartition;
+	}
+
+	#ask<T>(
+		partition: number,
+		question: (at: SimPartition, time: number) => T,
+		again?: (at: SimPartition, time: number) => T,
+	): Promise<T> {
+		const { world, random, faults } = this.#network;
+		const at = this.#partition(partition);
+		return new Promise<T>((resolve, reject) => {
+			const fail = (applied: "no" | "unknown", ms: number) =>
+				world.after(ms, () => reject(new StoreError("the store did not answer", { applied })), this.#host);
+			const arrive = () => {
+				// A connection that is refused says so; a reply that is lost says nothing.
+				if (at.down) return void fail("no", this.#latency());
+				const answer = question(at, at.tell(this.#network.clock()));
+				if (random.chance(faults.replyLost)) return void fail("unknown", TIMEOUT_MS);
+				world.after(this.#latency(), () => resolve(answer), this.#host);
+			};
+			if (random.chance(faults.requestLost)) fail("unknown", TIMEOUT_MS);
+			else world.after(this.#latency(), arrive);
+			if (again) world.after(this.#latency() + random.integer(0, 3 * TIMEOUT_MS), () => at.down || again(at, 0));
+		});
+	}
+}
+
+/** A unit that cannot succeed: as if another engine had just changed what it read, and changed it back. */
+function spoiled(unit: Unit): Unit {
+	const [first, ...rest] = unit.expected;
+	return first ? { ...unit, expected: [[first[0], -1], ...rest] } : unit;
+}

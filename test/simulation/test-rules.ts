@@ -1,0 +1,133 @@
+import { type Kernel, kernel } from "../../src/kernel/kernel.ts";
+import { type Outcome, refuse } from "../../src/kernel/outcome.ts";
+import { type LaneState, laneKey, makeLane } from "../../src/kernel/records/lane.ts";
+import type { Key } from "../../src/kernel/records/record.ts";
+import type { Tx } from "../../src/kernel/tx.ts";
+
+/**
+ * Rules that exist only here, for what the real ones do not exercise yet: a scan that must be complete, a record that
+ * every command writes, one that is removed and made again, and a lane that is paused.
+ */
+
+export interface Journal {
+	/** The newest tokens, oldest first. */
+	tokens: string[];
+}
+
+export interface Group {
+	members: number;
+	closed: boolean;
+	counted: number;
+}
+
+const KEEP_TOKENS = 64;
+
+export const journalKey = (name: string): Key<Journal> => `journal:${name}`;
+/** Written with every reset, so that whoever watches commits can tell one from a lost write. */
+export const resetsKey = (name: string): Key<{ count: number }> => `resets:${name}`;
+export const groupKey = (name: string): Key<Group> => `group:${name}`;
+const memberKey = (group: string, token: string): Key<{ group: string }> => `member:${group}:${token}`;
+const membersQueue = (group: string): string => `members,${group}`;
+
+export interface TestCommand {
+	op: "writeJournal" | "resetJournal" | "joinGroup" | "closeGroup" | "setLane";
+	name: string;
+	token: string;
+	state?: LaneState;
+}
+
+function writeJournal(tx: Tx, { name, token }: TestCommand): Outcome {
+	const { tokens } = tx.get(journalKey(name)) ?? { tokens: [] };
+	tx.put(journalKey(name), { tokens: [...tokens, token].slice(-KEEP_TOKENS) });
+	return { ok: true };
+}
+
+function resetJournal(tx: Tx, { name }: TestCommand): Outcome {
+	const resets = tx.get(resetsKey(name)) ?? { count: 0 };
+	tx.put(resetsKey(name), { count: resets.count + 1 });
+	if (tx.get(journalKey(name))) tx.remove(journalKey(name));
+	return { ok: true };
+}
+
+function joinGroup(tx: Tx, { name, token }: TestCommand): Outcome {
+	const group = tx.get(groupKey(name)) ?? { members: 0, closed: false, counted: 0 };
+	if (group.closed) return refuse("execution_not_active", { name });
+	tx.put(groupKey(name), { ...group, members: group.members + 1 });
+	tx.put(memberKey(name, token), { group: name });
+	return { ok: true };
+}
+
+/** Counts by scanning; the guard is what makes the scan complete. */
+const closeGroup =
+	(guard: (name: string) => Key<object>) =>
+	(tx: Tx, { name }: TestCommand): Outcome => {
+		const counted = tx.all(membersQueue(name), guard(name)).length;
+		tx.put(groupKey(name), { members: counted, closed: true, counted });
+		return { ok: true };
+	};
+
+function setLane(tx: Tx, { name, state = "open" }: TestCommand): Outcome {
+	const key = laneKey("default", name);
+	const copy = tx.get(key);
+	tx.put(key, makeLane({ state, revision: (copy?.revision ?? 0) + 1 }));
+	return { ok: true };
+}
+
+/** Bugs the rules or the way they are run can have. */
+export interface KernelBugs {
+	guardIgnored?: boolean;
+	unknownFieldsDropped?: boolean;
+	fenceSkipped?: boolean;
+	placementDropped?: boolean;
+	idempotencyKeyLost?: boolean;
+}
+
+export function simulatedKernel(bugs: KernelBugs): Kernel {
+	const { rules } = kernel;
+	return {
+		rules: {
+			...rules,
+			...{
+				writeJournal,
+				resetJournal,
+				joinGroup,
+				setLane,
+				closeGroup: closeGroup((name) => (bugs.guardIgnored ? `unrelated:${name}` : groupKey(name))),
+			},
+			...(bugs.fenceSkipped
+				? { complete: (tx, command, now) => rules.complete(tx, withLiveFence(tx, command), now) }
+				: undefined),
+			...(bugs.idempotencyKeyLost
+				? { create: (tx, command, now) => rules.create(withoutKeys(tx), command, now) }
+				: undefined),
+		},
+		placement(key, record) {
+			if (key.startsWith("member:")) return [{ queue: membersQueue((record as { group: string }).group), score: 0 }];
+			const places = kernel.placement(key, record);
+			const { reclaims } = record as { reclaims?: number };
+			return bugs.placementDropped && reclaims === 1
+				? places.filter(({ queue }) => !queue.startsWith("eligible,"))
+				: places;
+		},
+		decode(key, doc) {
+			const record = kernel.decode(key, doc);
+			if (bugs.unknownFieldsDropped) delete (record as { fromLaterVersion?: string }).fromLaterVersion;
+			return record;
+		},
+	};
+}
+
+function withLiveFence(tx: Tx, command: Parameters<Kernel["rules"]["complete"]>[1]) {
+	const record = tx.get<{ lease: { id: string; epoch: number } | null }>(command.executionId);
+	return record?.lease ? { ...command, fence: { leaseId: record.lease.id, epoch: record.lease.epoch } } : command;
+}
+
+function withoutKeys(tx: Tx): Tx {
+	return new Proxy(tx, {
+		get(target, name) {
+			if (name === "put") return (key: string, record: object) => key.startsWith("key:") || target.put(key, record);
+			const member = Reflect.get(target, name) as unknown;
+			return typeof member === "function" ? member.bind(target) : member;
+		},
+	});
+}
