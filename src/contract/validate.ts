@@ -54,7 +54,7 @@ const fallback = (value: unknown): SchemaError =>
 	}) as never;
 
 function describe(error: SchemaError, schema: TSchema, value: unknown): { field: string; problem: string } {
-	const path = error.instancePath.split("/").slice(1).map(unescape);
+	const path = error.instancePath.split("/").slice(1).map(unescapePart);
 	const params = error.params as { additionalProperties?: string[]; requiredProperties?: string[] };
 	const [unknown] = params.additionalProperties ?? [];
 	if (error.keyword === "additionalProperties" && unknown !== undefined) {
@@ -70,14 +70,14 @@ function describe(error: SchemaError, schema: TSchema, value: unknown): { field:
 }
 
 function nodeAt(schema: unknown, pointer: string): unknown {
-	return at(schema, pointer.split("/").slice(1).map(unescape));
+	return at(schema, pointer.split("/").slice(1).map(unescapePart));
 }
 
 function at(value: unknown, path: string[]): unknown {
 	return path.reduce<unknown>((node, part) => (node as Record<string, unknown> | undefined)?.[part], value);
 }
 
-const unescape = (part: string): string => part.replaceAll("~1", "/").replaceAll("~0", "~");
+const unescapePart = (part: string): string => part.replaceAll("~1", "/").replaceAll("~0", "~");
 
 const join = (path: string[]): string =>
 	path.reduce((text, part) => (/^\d+$/.test(part) ? `${text}[${part}]` : text ? `${text}.${part}` : part), "") ||

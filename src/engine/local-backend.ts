@@ -23,7 +23,7 @@ import type { LogPosition, StoredRecord } from "../store/port.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import type { Engine } from "./engine.ts";
 import { listExecutions } from "./listing.ts";
-import { bytesOf, pack, unpack, valueOf } from "./payloads.ts";
+import { asValue, bytesOf, pack, unpack } from "./payloads.ts";
 import { checkDelayUntil, createCommand } from "./submission.ts";
 import type { UnitDraft } from "./unit-draft.ts";
 import { attemptView, executionView } from "./views.ts";
@@ -373,7 +373,7 @@ export class LocalBackend implements Backend {
 		const { attempt, lease, input } = record;
 		if (!attempt || !lease) throw new TypeError(`${record.id} was claimed without a lease`);
 		const bytes = input ? await this.#bytes(record.id, input) : undefined;
-		const given = bytes ? valueOf(bytes) : undefined;
+		const given = bytes ? asValue(bytes) : undefined;
 		return {
 			id: record.id,
 			kind: record.kind,

@@ -83,7 +83,7 @@ export function unpack(payload: Payload, blob: Uint8Array | undefined): Bytes {
 }
 
 /** A payload as a value where its type allows, else as base64. */
-export function valueOf({ bytes, contentType }: Bytes): { value: unknown } | { base64: string } {
+export function asValue({ bytes, contentType }: Bytes): { value: unknown } | { base64: string } {
 	const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 	if (isText(contentType)) return { value: buffer.toString("utf8") };
 	if (isJson(contentType)) {

@@ -34,13 +34,13 @@ export interface HolderNotice {
 	executionId: string;
 	leaseId: string;
 	epoch: number;
+	/** The caller's words for a cancel; else how the lease ended: expired, revoked, timeout, deadline, cancel. */
 	reason: string;
 }
 
 /** The notice an event means for a holder; none for what the holder did itself. `record` is as the event left it. */
 export function noticeFor(event: ExecutionEvent, record: ExecutionRecord): HolderNotice | undefined {
 	const { lease, lastLease, attempt } = record;
-	const reason = typeof event.reason === "string" ? event.reason : event.type;
 	if (event.type === "cancel_requested" && lease) {
 		return {
 			type: "cancel_requested",
@@ -48,7 +48,7 @@ export function noticeFor(event: ExecutionEvent, record: ExecutionRecord): Holde
 			executionId: record.id,
 			leaseId: lease.id,
 			epoch: lease.epoch,
-			reason,
+			reason: record.cancel?.reason ?? "cancel requested",
 		};
 	}
 	const lost = lastLease && attempt && event.epoch === lastLease.epoch && event.actor !== attempt.instanceId;
@@ -59,6 +59,6 @@ export function noticeFor(event: ExecutionEvent, record: ExecutionRecord): Holde
 		executionId: record.id,
 		leaseId: lastLease.id,
 		epoch: lastLease.epoch,
-		reason: event.type,
+		reason: lastLease.by,
 	};
 }

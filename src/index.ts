@@ -1,0 +1,28 @@
+export type { Backend } from "./contract/backend.ts";
+export { FlowFabricError } from "./contract/errors.ts";
+export type {
+	CancelRequest,
+	CreateRequest,
+	EventsRequest,
+	ListRequest,
+	RevokeLeaseRequest,
+} from "./contract/executions.ts";
+export type * from "./contract/replies.ts";
+export type * from "./contract/worker-protocol.ts";
+export type { ErrorCode } from "./kernel/errors.ts";
+export type { EventType, ExecutionEvent } from "./kernel/events.ts";
+export type { Policy } from "./kernel/policy.ts";
+export type { PublicState } from "./kernel/state.ts";
+export {
+	type AnyKinds,
+	FlowFabric,
+	type SubmitItem,
+	type SubmitOptions,
+	type TypedWorker,
+} from "./library/flowfabric.ts";
+export type { OpenOptions } from "./library/open.ts";
+export { ExecutionFailed, Run, type WaitOptions } from "./library/run.ts";
+export type { Context, Handler, Middleware } from "./worker/context.ts";
+export { type AbortCause, HandlerAborted, RetryAfter, TerminalError } from "./worker/errors.ts";
+export type { Logger } from "./worker/logger.ts";
+export type { WorkerOptions } from "./worker/worker.ts";

@@ -1,0 +1,139 @@
+import type { Backend } from "../contract/backend.ts";
+import { FlowFabricError } from "../contract/errors.ts";
+import type {
+	CancelRequest,
+	CreateRequest,
+	EventsRequest,
+	ListRequest,
+	RevokeLeaseRequest,
+} from "../contract/executions.ts";
+import type { ErrorBody } from "../contract/replies.ts";
+import type { Handler } from "../worker/context.ts";
+import { Worker, type WorkerOptions } from "../worker/worker.ts";
+import { type OpenOptions, openBackend } from "./open.ts";
+import { Run, resultOf, type WaitOptions } from "./run.ts";
+
+/** What a program submits and gets back, by kind; the default lets everything pass. */
+// biome-ignore lint/suspicious/noExplicitAny: without types of their own, inputs and results are the caller's business
+export type AnyKinds = Record<string, { input: any; result: any }>;
+
+export type SubmitOptions = Omit<CreateRequest, "kind" | "input" | "inputBase64">;
+
+export interface SubmitItem<K extends AnyKinds, N extends keyof K & string = keyof K & string> extends SubmitOptions {
+	kind: N;
+	input?: K[N]["input"];
+}
+
+/** A worker whose handlers are typed by the program's kinds. */
+export interface TypedWorker<K extends AnyKinds> extends Omit<Worker, "handle"> {
+	handle<N extends keyof K & string, I extends K[N]["input"] = K[N]["input"]>(
+		kind: N,
+		handler: Handler<I, K[N]["result"]>,
+	): TypedWorker<K>;
+}
+
+/** FlowFabric in this process, or behind a server: a program written against one runs against the other. */
+export class FlowFabric<K extends AnyKinds = AnyKinds> {
+	/** Every call of the API, for what has no method of its own here. */
+	readonly backend: Backend;
+	readonly #workers = new Set<Worker>();
+
+	constructor(backend: Backend) {
+		this.backend = backend;
+	}
+
+	/** An engine in this process on the store at `url`: `sqlite:<file>` or `memory:`. */
+	static async open<K extends AnyKinds = AnyKinds>(url: string, options: OpenOptions = {}): Promise<FlowFabric<K>> {
+		return new FlowFabric<K>(await openBackend(url, options));
+	}
+
+	async submit<N extends keyof K & string>(
+		kind: N,
+		input?: K[N]["input"],
+		options: SubmitOptions = {},
+	): Promise<Run<K[N]["result"]>> {
+		return new Run(this.backend, await this.backend.create({ ...options, kind, ...inputFields(input) }));
+	}
+
+	/** Up to 1000 at once; each item gets its own run or its own error. */
+	async submitMany<N extends keyof K & string>(
+		items: SubmitItem<K, N>[],
+	): Promise<({ ok: true; run: Run<K[N]["result"]> } | { ok: false; error: ErrorBody })[]> {
+		const requests = items.map(({ input, ...rest }): CreateRequest => ({ ...rest, ...inputFields(input) }));
+		const created = await this.backend.createMany(requests);
+		return created.map(({ ok, id, created, error }) =>
+			ok && id !== undefined
+				? { ok: true, run: new Run(this.backend, { id, created: created === true }) }
+				: { ok: false, error: error ?? { code: "internal", message: "no answer for this item", retryable: false } },
+		);
+	}
+
+	/** The handle of an execution submitted earlier. */
+	run<R = unknown>(id: string): Run<R> {
+		return new Run(this.backend, { id, created: false });
+	}
+
+	get(id: string) {
+		return this.backend.get(id);
+	}
+
+	list(request: ListRequest = {}) {
+		return this.backend.list(request);
+	}
+
+	wait(id: string, options: WaitOptions = {}) {
+		return this.backend.wait(id, options);
+	}
+
+	result<R = unknown>(id: string, options: WaitOptions = {}): Promise<R> {
+		return resultOf<R>(this.backend, id, options);
+	}
+
+	events(id: string, request: EventsRequest = {}) {
+		return this.backend.events(id, request);
+	}
+
+	attempts(id: string) {
+		return this.backend.attempts(id);
+	}
+
+	cancel(id: string, request: CancelRequest = {}) {
+		return this.backend.cancel(id, request);
+	}
+
+	replay(id: string) {
+		return this.backend.replay(id);
+	}
+
+	delete(id: string) {
+		return this.backend.delete(id);
+	}
+
+	revokeLease(id: string, request: RevokeLeaseRequest = {}) {
+		return this.backend.revokeLease(id, request);
+	}
+
+	/** A worker on this connection; it stops when this is closed. */
+	worker(options: WorkerOptions = {}): TypedWorker<K> {
+		const worker = new Worker(this.backend, options);
+		this.#workers.add(worker);
+		return worker as unknown as TypedWorker<K>;
+	}
+
+	/** Stops the workers made here, then lets go of the store. */
+	async close(): Promise<void> {
+		await Promise.all([...this.#workers].map((worker) => worker.stop()));
+		await this.backend.close();
+	}
+}
+
+function inputFields(input: unknown): Pick<CreateRequest, "input" | "inputBase64"> {
+	if (input === undefined) return {};
+	if (typeof input === "function" || typeof input === "symbol") {
+		throw new FlowFabricError("invalid_input", {
+			message: `input: must be data, got a ${typeof input}`,
+			details: { field: "input" },
+		});
+	}
+	return input instanceof Uint8Array ? { inputBase64: Buffer.from(input).toString("base64") } : { input };
+}

@@ -1,0 +1,76 @@
+import type { Backend } from "../contract/backend.ts";
+import { FlowFabricError } from "../contract/errors.ts";
+import type { CancelRequest } from "../contract/executions.ts";
+import type { Created, Execution } from "../contract/replies.ts";
+import type { PublicState } from "../kernel/state.ts";
+
+/** The work ended, but not with a result. */
+export class ExecutionFailed extends Error {
+	override name = "ExecutionFailed";
+	readonly execution: Execution;
+	constructor(execution: Execution) {
+		const why = execution.failure?.reason ?? execution.cancel?.reason;
+		super(`execution ${execution.id} ended ${execution.publicState}${why ? `: ${why}` : ""}`);
+		this.execution = execution;
+	}
+
+	get publicState(): PublicState {
+		return this.execution.publicState;
+	}
+}
+
+/** How long to wait; without a limit as long as it takes. */
+export interface WaitOptions {
+	timeoutMs?: number;
+	signal?: AbortSignal;
+}
+
+/** A submitted execution, to wait for and ask about. */
+export class Run<R = unknown> {
+	readonly id: string;
+	/** False when an idempotency key led to an execution that was there already. */
+	readonly created: boolean;
+	readonly #backend: Backend;
+
+	constructor(backend: Backend, { id, created }: Pick<Created, "id" | "created">) {
+		this.#backend = backend;
+		this.id = id;
+		this.created = created;
+	}
+
+	/** What the handler returned; throws `ExecutionFailed` if it ended otherwise, `wait_timeout` if it has not. */
+	async result(options: WaitOptions = {}): Promise<R> {
+		return resultOf<R>(this.#backend, this.id, options);
+	}
+
+	/** The execution once it has ended, or as it is when the time is over. */
+	wait(options: WaitOptions = {}): Promise<Execution> {
+		return this.#backend.wait(this.id, options);
+	}
+
+	get(): Promise<Execution> {
+		return this.#backend.get(this.id);
+	}
+
+	cancel(request: CancelRequest = {}) {
+		return this.#backend.cancel(this.id, request);
+	}
+}
+
+export async function resultOf<R>(backend: Backend, id: string, options: WaitOptions): Promise<R> {
+	const execution = await backend.wait(id, options);
+	if (execution.state.lifecyclePhase !== "terminal") {
+		throw new FlowFabricError("wait_timeout", { details: { executionId: id, publicState: execution.publicState } });
+	}
+	if (execution.publicState !== "completed") throw new ExecutionFailed(execution);
+	try {
+		const { bytes, contentType } = await backend.result(id);
+		const text = Buffer.from(bytes);
+		if (contentType === "application/json") return JSON.parse(text.toString()) as R;
+		return (contentType.startsWith("text/") ? text.toString() : new Uint8Array(bytes)) as R;
+	} catch (error) {
+		// A handler that returned nothing leaves nothing.
+		if (error instanceof FlowFabricError && error.code === "result_not_found") return undefined as R;
+		throw error;
+	}
+}

@@ -1,0 +1,43 @@
+import type { Backend } from "../contract/backend.ts";
+import type { ClaimedExecution } from "../contract/replies.ts";
+import type { Logger } from "./logger.ts";
+
+/** What a handler is given besides its input. */
+export interface Context<I = unknown> {
+	readonly execution: { id: string; kind: string; namespace: string; lane: string; traceparent?: string };
+	/** Which run this is: 0 is the first. */
+	readonly attempt: { index: number; type: string };
+	readonly input: I;
+	readonly contentType: string;
+	/** Aborts, with a `HandlerAborted` as its reason, the moment this run is no longer wanted or no longer ours. */
+	readonly signal: AbortSignal;
+	readonly log: Logger;
+	/** Tells how far the work is; what is not given stays as it was. */
+	progress(progress: { percent?: number; message?: string }): Promise<void>;
+}
+
+export type Handler<I = never, R = unknown> = (ctx: Context<I>, input: I) => Promise<R> | R;
+
+/** Wraps every handler of a worker; `next` runs the rest and gives the handler's result. */
+export type Middleware = (ctx: Context, next: () => Promise<unknown>) => Promise<unknown>;
+
+export function makeContext(backend: Backend, claimed: ClaimedExecution, signal: AbortSignal, log: Logger): Context {
+	const { id, kind, namespace, lane, traceparent, lease } = claimed;
+	const fence = { leaseId: lease.id, epoch: lease.epoch };
+	return {
+		execution: { id, kind, namespace, lane, ...(traceparent === undefined ? undefined : { traceparent }) },
+		attempt: claimed.attempt,
+		input: inputOf(claimed),
+		contentType: claimed.contentType,
+		signal,
+		log,
+		async progress(progress) {
+			await backend.progress(id, { fence, ...progress });
+		},
+	};
+}
+
+/** JSON and text as values, everything else as bytes. */
+function inputOf(claimed: ClaimedExecution): unknown {
+	return claimed.inputBase64 === undefined ? claimed.input : new Uint8Array(Buffer.from(claimed.inputBase64, "base64"));
+}

@@ -1,0 +1,145 @@
+import type { Backend } from "../contract/backend.ts";
+import { FlowFabricError } from "../contract/errors.ts";
+import type { ClaimedExecution, RenewedLease } from "../contract/replies.ts";
+import type { Clock } from "../engine/clock.ts";
+import { backoff } from "./backoff.ts";
+import { type Context, type Handler, type Middleware, makeContext } from "./context.ts";
+import { type AbortCause, HandlerAborted, RetryAfter, TerminalError } from "./errors.ts";
+import type { Logger } from "./logger.ts";
+
+const MAX_REASON = 4096;
+const MAX_CATEGORY = 64;
+
+/** One claimed execution in this process, from its claim to the moment its outcome is told. */
+export class Job {
+	readonly id: string;
+	readonly fence: { leaseId: string; epoch: number };
+	/** Settles when nothing is left to do for this execution here. Never rejects. */
+	readonly done: Promise<void>;
+	readonly #backend: Backend;
+	readonly #clock: Clock;
+	readonly #log: Logger;
+	readonly #abort = new AbortController();
+	readonly #leaseMs: number;
+	#expiresAt: number;
+	#lost = false;
+	#handedBack = false;
+
+	constructor(options: {
+		backend: Backend;
+		clock: Clock;
+		claimed: ClaimedExecution;
+		leaseMs: number;
+		handler: Handler;
+		middleware: readonly Middleware[];
+		log: Logger;
+	}) {
+		const { claimed, backend, clock, log } = options;
+		this.id = claimed.id;
+		this.fence = { leaseId: claimed.lease.id, epoch: claimed.lease.epoch };
+		this.#backend = backend;
+		this.#clock = clock;
+		this.#log = log;
+		this.#leaseMs = options.leaseMs;
+		this.#expiresAt = clock.monotonic() + options.leaseMs;
+		const context = makeContext(backend, claimed, this.#abort.signal, log);
+		this.done = this.#run(context, options.handler, options.middleware);
+	}
+
+	/** What a renewal said of this lease. */
+	renewed(answer: RenewedLease, askedAt: number): void {
+		if (answer.ok) {
+			this.#expiresAt = askedAt + this.#leaseMs;
+			if (answer.cancelRequested) this.abort("cancelled", answer.reason ?? "cancel requested");
+		} else if (answer.error && !answer.error.retryable) this.abort("lease_lost", answer.error.message);
+	}
+
+	/** Without a renewal for a whole ttl the lease may be another's by now. */
+	checkExpiry(): void {
+		if (this.#clock.monotonic() >= this.#expiresAt) this.abort("lease_lost", "the lease could not be renewed in time");
+	}
+
+	abort(why: AbortCause, message: string): void {
+		if (why === "lease_lost") this.#lost = true;
+		if (!this.#abort.signal.aborted) this.#abort.abort(new HandlerAborted(why, message));
+	}
+
+	/** Aborts the handler and gives the execution to whoever claims it next; whatever the handler still does is dropped. */
+	async handBack(): Promise<void> {
+		if (this.#lost || this.#handedBack) return;
+		this.#handedBack = true;
+		this.abort("shutdown", "the worker is shutting down");
+		try {
+			await this.#backend.release(this.id, { fence: this.fence });
+		} catch (error) {
+			this.#log.warn(`could not be handed back, its lease will lapse: ${String(error)}`);
+		}
+	}
+
+	async #run(context: Context, handler: Handler, middleware: readonly Middleware[]): Promise<void> {
+		try {
+			let result: unknown;
+			try {
+				result = await runThrough(middleware, context, handler);
+			} catch (error) {
+				await this.#tell(() => this.#fail(error));
+				return;
+			}
+			await this.#tell(() => this.#complete(result));
+		} catch (error) {
+			// The lease stays until it lapses and the work returns by itself: nothing is lost, but somebody should know.
+			this.#log.error(`its outcome could not be told: ${String(error)}`);
+		}
+	}
+
+	async #complete(result: unknown): Promise<void> {
+		const { fence } = this;
+		const body = result instanceof Uint8Array ? { resultBase64: Buffer.from(result).toString("base64") } : { result };
+		try {
+			await this.#backend.complete(this.id, { fence, ...(result === undefined ? undefined : body) });
+		} catch (error) {
+			if (!(error instanceof FlowFabricError) || error.status === 409 || error.status === 404 || error.retryable)
+				throw error;
+			// A result that cannot be kept will not be kept next time either.
+			await this.#backend.fail(this.id, { fence, reason: error.message, category: "permanent" });
+		}
+	}
+
+	async #fail(error: unknown): Promise<void> {
+		await this.#backend.fail(this.id, { fence: this.fence, ...failureOf(error) });
+	}
+
+	/** Tells an outcome until it is heard, refused, or no longer ours to tell. */
+	async #tell(report: () => Promise<void>): Promise<void> {
+		for (let tries = 0; ; tries++) {
+			if (this.#lost || this.#handedBack) return;
+			try {
+				await report();
+				return;
+			} catch (error) {
+				if (!(error instanceof FlowFabricError)) throw error;
+				if (!error.retryable) {
+					this.#log.info(`its outcome was refused: ${error.code}`);
+					return;
+				}
+				await new Promise<void>((resolve) => void this.#clock.setTimer(backoff(tries), resolve));
+			}
+		}
+	}
+}
+
+function runThrough(middleware: readonly Middleware[], context: Context, handler: Handler): Promise<unknown> {
+	const [first, ...rest] = middleware;
+	if (first) return first(context, () => runThrough(rest, context, handler));
+	return Promise.resolve().then(() => handler(context as Context<never>, context.input as never));
+}
+
+function failureOf(error: unknown): { reason: string; category: string; retryable?: false; retryAfterMs?: number } {
+	const reason =
+		(error instanceof Error ? error.message : String(error)).slice(0, MAX_REASON) || "failed without a message";
+	if (error instanceof TerminalError) return { reason, category: "permanent", retryable: false };
+	if (error instanceof RetryAfter) return { reason, category: "retry_after", retryAfterMs: error.ms };
+	const { category } = (error ?? {}) as { category?: unknown };
+	const named = typeof category === "string" && category.length > 0 && category.length <= MAX_CATEGORY;
+	return { reason, category: named ? category : "error" };
+}

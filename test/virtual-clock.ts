@@ -1,0 +1,82 @@
+import type { Clock } from "../src/engine/clock.ts";
+
+interface Timer {
+	at: number;
+	order: number;
+	callback: () => void;
+}
+
+const EPOCH = 1_700_000_000_000;
+/** Turns of the event loop with nothing to do after which everything is taken to have settled. */
+const QUIET_TURNS = 5;
+
+/**
+ * Time that passes only when a test says so. Timers wait for it; promises and the store's own work go on as ever, and
+ * `settle` waits for them by watching an engine, never by sleeping.
+ */
+export class VirtualClock implements Clock {
+	#time = 0;
+	#order = 0;
+	#timers: Timer[] = [];
+	#busy: () => boolean = () => false;
+
+	/** The store's time. */
+	readonly now = (): number => EPOCH + this.#time;
+
+	monotonic(): number {
+		return this.#time;
+	}
+
+	setTimer(ms: number, callback: () => void): () => void {
+		const timer = { at: this.#time + Math.max(0, ms), order: this.#order++, callback };
+		this.#timers.push(timer);
+		return () => {
+			this.#timers = this.#timers.filter((other) => other !== timer);
+		};
+	}
+
+	defer(callback: () => void): void {
+		setImmediate(callback);
+	}
+
+	/** Who to watch for being done. */
+	watch(isBusy: () => boolean): void {
+		this.#busy = isBusy;
+	}
+
+	/** Lets time pass, firing timers in order and letting each take its effect before the next. */
+	async advance(ms: number): Promise<void> {
+		await this.settle();
+		const until = this.#time + ms;
+		for (;;) {
+			const next = this.#next();
+			if (!next || next.at > until) break;
+			this.#time = Math.max(this.#time, next.at);
+			await this.settle();
+		}
+		this.#time = until;
+		await this.settle();
+	}
+
+	/** Fires what is due now and waits until nothing goes on any more. */
+	async settle(): Promise<void> {
+		for (let quiet = 0; quiet < QUIET_TURNS; quiet++) {
+			const due = this.#next();
+			if (due && due.at <= this.#time) {
+				this.#timers = this.#timers.filter((other) => other !== due);
+				due.callback();
+				quiet = -1;
+			}
+			await new Promise((resolve) => setImmediate(resolve));
+			if (this.#busy()) quiet = -1;
+		}
+	}
+
+	#next(): Timer | undefined {
+		return this.#timers.reduce<Timer | undefined>(
+			(best, timer) =>
+				!best || timer.at < best.at || (timer.at === best.at && timer.order < best.order) ? timer : best,
+			undefined,
+		);
+	}
+}
