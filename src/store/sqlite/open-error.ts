@@ -1,0 +1,36 @@
+import { statSync } from "node:fs";
+import { dirname } from "node:path";
+import { type OpenErrorCode, StoreOpenError } from "../port.ts";
+
+/** What SQLite said while opening, as a refusal that tells what to do. */
+export function openError(path: string, error: unknown): StoreOpenError {
+	if (error instanceof StoreOpenError) return error;
+	const said = (error as { code?: unknown }).code;
+	const code = typeof said === "string" ? said : "";
+	const refuse = (as: OpenErrorCode, problem: string): StoreOpenError =>
+		new StoreOpenError(as, `${path}: ${problem}`, { path }, error);
+	if (!isDirectory(dirname(path))) {
+		return refuse("store_unavailable", `the directory ${dirname(path)} does not exist; create it first`);
+	}
+	if (isDirectory(path)) return refuse("store_invalid", "is a directory; name a file in it");
+	if (/^SQLITE_(BUSY|LOCKED)/.test(code)) {
+		return refuse("store_in_use", "another engine has this store open; stop it first, or connect to it over HTTP");
+	}
+	if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
+		return refuse("store_invalid", "is not a SQLite database, or is damaged; choose another file or restore a backup");
+	}
+	if (/^SQLITE_(READONLY|PERM|AUTH)/.test(code)) {
+		return refuse("store_read_only", "cannot be written; check the permissions of the file and its directory");
+	}
+	if (/^SQLITE_CANTOPEN/.test(code)) {
+		return refuse(
+			"store_read_only",
+			"cannot be opened for reading and writing; check the permissions of the file and its directory",
+		);
+	}
+	return refuse("store_unavailable", error instanceof Error ? error.message : String(error));
+}
+
+function isDirectory(path: string): boolean {
+	return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}

@@ -1,0 +1,254 @@
+import {
+	type Batch,
+	type CommitReply,
+	type Notice,
+	type StoredRecord,
+	TIME_TOLERANCE_MS,
+	type Unit,
+	type UnitResult,
+} from "../port.ts";
+import { decodeReply, encodeReply } from "./remembered-reply.ts";
+import type { Statements } from "./statements.ts";
+import { fromText, toText } from "./text.ts";
+import { Turns } from "./turns.ts";
+
+const DUE = "due";
+
+/** Names of queues known to hold something; beyond this many they are looked up again. */
+const KNOWN_QUEUES = 10_000;
+
+export interface Committed {
+	reply: CommitReply;
+	notice: Notice | undefined;
+}
+
+/**
+ * One partition's commits, inside a transaction that the store opens and ends around them. What is kept in memory here
+ * was read from the tables or written to them; if the transaction fails, `reload` puts it right again.
+ */
+export class SqlitePartition {
+	readonly watched = new Map<string, number>();
+	readonly #index: number;
+	readonly #run: Statements;
+	readonly #clock: () => number;
+	readonly #turns = new Turns();
+	readonly #remembered = new Map<string, { number: number; reply: CommitReply }>();
+	readonly #filled = new Set<string>();
+	/** Versions seen or made by the batch at hand. */
+	readonly #versions = new Map<string, number>();
+	#commits = 0;
+	#time = 0;
+	#due: number | undefined;
+
+	constructor(index: number, statements: Statements, clock: () => number) {
+		this.#index = index;
+		this.#run = statements;
+		this.#clock = clock;
+		this.reload();
+	}
+
+	/** The partition's time: what was told once is never undercut. */
+	tell(): number {
+		this.#time = Math.max(this.#time, this.#clock());
+		return this.#time;
+	}
+
+	reload(): void {
+		const head = this.#run.selectHead.get(this.#index);
+		this.#commits = head?.commits ?? 0;
+		this.#time = Math.max(this.#time, head?.time ?? 0);
+		this.#remembered.clear();
+		for (const { engine, number, reply } of this.#run.selectBatches.all(this.#index)) {
+			this.#remembered.set(fromText(engine), { number, reply: decodeReply(reply) });
+		}
+		this.#filled.clear();
+		this.#due = this.#run.firstScore.get(this.#index, DUE);
+	}
+
+	/** Keeps the time told by reads since the last commit; called when the store is closed. */
+	saveTime(): void {
+		this.#run.updateHead.run(this.#commits, this.#time, this.#index);
+	}
+
+	read(key: string): StoredRecord {
+		const row = this.#run.selectRecord.get(this.#index, toText(key));
+		return row ? { key, version: row.version, doc: fromText(row.doc) } : { key, version: 0, doc: "" };
+	}
+
+	commit(batch: Batch): Committed {
+		const time = this.tell();
+		const known = this.#recall(batch, time);
+		if (known) return { reply: known, notice: undefined };
+		const writes = batch.units.some(hasWrites);
+		if (batch.at > time || time - batch.at > TIME_TOLERANCE_MS) {
+			const reply = { time, commit: this.#commits, results: [] };
+			if (writes) this.#remembered.set(batch.engine, { number: batch.number, reply });
+			return { reply, notice: undefined };
+		}
+		const notice: Notice = { partition: this.#index, queues: [], changed: [] };
+		const results = this.#judgeAll(batch, time, notice);
+		const wrote = results.some((result, n) => result.ok && hasWrites(batch.units[n] as Unit));
+		if (wrote) this.#commits += 1;
+		const reply = { time, commit: this.#commits, results };
+		if (writes) this.#remembered.set(batch.engine, { number: batch.number, reply });
+		if (wrote) this.#finish(batch, reply, notice);
+		const telling = notice.queues.length > 0 || notice.changed.length > 0 || notice.due !== undefined;
+		return { reply, notice: telling ? notice : undefined };
+	}
+
+	/** The answer a batch already got; an older batch that arrives late is not looked at. */
+	#recall(batch: Batch, time: number): CommitReply | undefined {
+		const last = this.#remembered.get(batch.engine);
+		if (!last || batch.number > last.number) return undefined;
+		return batch.number === last.number ? last.reply : { time, commit: this.#commits, results: [] };
+	}
+
+	#judgeAll(batch: Batch, time: number, notice: Notice): UnitResult[] {
+		const commit = this.#commits + 1;
+		let place = 0;
+		this.#versions.clear();
+		return batch.units.map((unit): UnitResult => {
+			const turnUntil = this.#turns.heldByOther(unit, batch.engine, time);
+			if (turnUntil !== undefined || !this.#writeRecords(unit, commit)) {
+				return this.#lost(unit, batch.engine, time, turnUntil);
+			}
+			this.#turns.used(unit);
+			this.#writeRest(unit, commit, place, notice);
+			place += unit.events.length;
+			return { ok: true };
+		});
+	}
+
+	#lost(unit: Unit, engine: string, time: number, turnUntil: number | undefined): UnitResult {
+		const current = unit.expected.map(([key]) => this.read(key));
+		if (turnUntil !== undefined) return { ok: false, current, turnUntil };
+		if (unit.wantsTurn) {
+			const changed = unit.expected.filter(([, version], n) => current[n]?.version !== version);
+			this.#turns.take(
+				changed.map(([key]) => key),
+				engine,
+				time,
+			);
+		}
+		return { ok: false, current };
+	}
+
+	/**
+	 * Checks every expected version and writes the records; false, and nothing is written, when one has changed. If the
+	 * unit writes just one record, which is the rule, the write itself checks that one's version, after all others.
+	 */
+	#writeRecords(unit: Unit, commit: number): boolean {
+		const { expected, put, removed } = unit;
+		const only = put.length + removed.length === 1 ? (put[0]?.key ?? removed[0]) : undefined;
+		let onlyExpects: number | undefined;
+		for (const [key, version] of expected) {
+			if (key === only) onlyExpects = version;
+			else if (this.#versionOf(key) !== version) return false;
+		}
+		if (onlyExpects !== undefined) return this.#writeIf(unit, commit, onlyExpects);
+		for (const { key, doc } of put) {
+			this.#run.putRecord.run(this.#index, toText(key), commit, toText(doc));
+			this.#versions.set(key, commit);
+		}
+		for (const key of removed) {
+			this.#run.removeRecord.run(this.#index, toText(key));
+			this.#versions.set(key, 0);
+		}
+		return true;
+	}
+
+	#writeIf(unit: Unit, commit: number, version: number): boolean {
+		const [put] = unit.put;
+		if (put) {
+			const key = toText(put.key);
+			const doc = toText(put.doc);
+			const { changes } =
+				version === 0
+					? this.#run.insertRecord.run(this.#index, key, commit, doc)
+					: this.#run.updateRecord.run(commit, doc, this.#index, key, version);
+			if (changes === 1) this.#versions.set(put.key, commit);
+			return changes === 1;
+		}
+		const [gone] = unit.removed as [string];
+		if (version === 0) return this.#versionOf(gone) === 0;
+		const { changes } = this.#run.removeRecordAt.run(this.#index, toText(gone), version);
+		if (changes === 1) this.#versions.set(gone, 0);
+		return changes === 1;
+	}
+
+	#versionOf(key: string): number {
+		let version = this.#versions.get(key);
+		if (version === undefined) {
+			version = this.#run.selectVersion.get(this.#index, toText(key)) ?? 0;
+			this.#versions.set(key, version);
+		}
+		return version;
+	}
+
+	#writeRest(unit: Unit, commit: number, firstPlace: number, notice: Notice): void {
+		const run = this.#run;
+		const at = this.#index;
+		if (this.watched.size > 0) this.#noteChanged(unit, notice);
+		run.index.nextUnit();
+		for (const entry of unit.indexRemoved) {
+			this.#filled.delete(entry.queue);
+			run.index.remove(at, entry);
+		}
+		for (const entry of unit.indexAdded) {
+			this.#noteFilled(entry.queue, notice);
+			run.index.add(at, entry);
+		}
+		for (const { key, bytes } of unit.blobs) run.putBlob.run(at, toText(key), bytes);
+		for (const key of unit.blobsRemoved) run.removeBlob.run(at, toText(key));
+		let place = firstPlace;
+		for (const event of unit.events) {
+			if (run.newEvents.full) run.newEvents.flush();
+			run.newEvents.add(at, commit, place++, event.at, toText(event.owner), toText(event.body));
+		}
+		if (unit.forgotten.length === 0) return;
+		run.newEvents.flush();
+		for (const owner of unit.forgotten) run.orphanEvents.run(at, toText(owner));
+	}
+
+	#noteChanged(unit: Unit, notice: Notice): void {
+		for (const { key } of unit.put) if (this.watched.has(key)) notice.changed.push(key);
+		for (const key of unit.removed) if (this.watched.has(key)) notice.changed.push(key);
+	}
+
+	/**
+	 * A queue is looked up when it was not known to hold something. Removals may still wait to be written then, so one
+	 * that was emptied and filled within a batch may go untold: whoever read it before or after found work in it.
+	 */
+	#noteFilled(queue: string, notice: Notice): void {
+		if (this.#filled.has(queue)) return;
+		if (this.#filled.size >= KNOWN_QUEUES) this.#filled.clear();
+		this.#filled.add(queue);
+		if (queue === DUE || notice.queues.includes(queue)) return;
+		if (this.#run.firstScore.get(this.#index, toText(queue)) === undefined) notice.queues.push(queue);
+	}
+
+	/** Brings the batch's last rows into the tables, with the answer to give if it is sent again. */
+	#finish(batch: Batch, reply: CommitReply, notice: Notice): void {
+		this.#run.index.flush();
+		this.#run.newEvents.flush();
+		this.#run.updateHead.run(this.#commits, this.#time, this.#index);
+		this.#run.saveBatch.run(this.#index, toText(batch.engine), batch.number, this.#commits, encodeReply(reply));
+		const due = this.#run.firstScore.get(this.#index, DUE);
+		if (due !== undefined && (this.#due === undefined || due < this.#due)) notice.due = due;
+		this.#due = due;
+	}
+}
+
+/** Whether a unit changes anything, rather than only asking whether what it read still holds. */
+export function hasWrites(unit: Unit): boolean {
+	return (
+		unit.put.length > 0 ||
+		unit.removed.length > 0 ||
+		unit.indexAdded.length > 0 ||
+		unit.indexRemoved.length > 0 ||
+		unit.events.length > 0 ||
+		unit.forgotten.length > 0 ||
+		unit.blobs.length > 0 ||
+		unit.blobsRemoved.length > 0
+	);
+}

@@ -1,0 +1,45 @@
+import type { Database, Statement } from "better-sqlite3";
+
+export type Value = string | number | Buffer;
+
+/** Rows per statement, largest first. More gain nothing: by then the rows themselves cost what there is to pay. */
+const STEPS = [32, 8, 1];
+
+/**
+ * Rows on their way into one table, written many to a statement: running a statement costs as much as the row it writes.
+ * A full buffer is written by itself; whoever needs the rows in the table, or ends the transaction, calls `flush`.
+ */
+export class RowBuffer {
+	readonly #values: Value[] = [];
+	readonly #steps: { length: number; statement: Statement }[];
+	readonly #full: number;
+
+	constructor(db: Database, width: number, sql: (rows: number) => string) {
+		this.#steps = STEPS.map((rows) => ({ length: rows * width, statement: db.prepare(sql(rows)) }));
+		this.#full = width * Math.max(...STEPS);
+	}
+
+	get full(): boolean {
+		return this.#values.length >= this.#full;
+	}
+
+	add(...row: Value[]): void {
+		for (const value of row) this.#values.push(value);
+	}
+
+	flush(): void {
+		const values = this.#values;
+		let written = 0;
+		for (const { length, statement } of this.#steps) {
+			for (; values.length - written >= length; written += length) {
+				statement.run(values.length === length ? values : values.slice(written, written + length));
+			}
+		}
+		values.length = 0;
+	}
+
+	/** Forgets rows that were not written, when their transaction has failed. */
+	drop(): void {
+		this.#values.length = 0;
+	}
+}
