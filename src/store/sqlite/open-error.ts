@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { type OpenErrorCode, StoreOpenError } from "../port.ts";
 
@@ -19,7 +19,8 @@ export function openError(path: string, error: unknown): StoreOpenError {
 	if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
 		return refuse("store_invalid", "is not a SQLite database, or is damaged; choose another file or restore a backup");
 	}
-	if (/^SQLITE_(READONLY|PERM|AUTH)/.test(code)) {
+	// A file that may only be read cannot be locked, and that is what SQLite then complains about.
+	if (/^SQLITE_(READONLY|PERM|AUTH)/.test(code) || (code === "SQLITE_IOERR_LOCK" && !isWritable(path))) {
 		return refuse("store_read_only", "cannot be written; check the permissions of the file and its directory");
 	}
 	if (/^SQLITE_CANTOPEN/.test(code)) {
@@ -33,4 +34,13 @@ export function openError(path: string, error: unknown): StoreOpenError {
 
 function isDirectory(path: string): boolean {
 	return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+function isWritable(path: string): boolean {
+	try {
+		accessSync(path, constants.W_OK);
+		return true;
+	} catch {
+		return false;
+	}
 }

@@ -18,6 +18,7 @@ const KEPT_BATCHES = 16;
  * by other means, not even to look at it: closing it again would drop that lock.
  */
 export async function openSqliteStore(path: string, options: StoreOptions): Promise<Store> {
+	checkCount(resolve(path), options.partitions);
 	const { file, db } = openFile(path);
 	try {
 		return openStore(db, file, options);
@@ -29,26 +30,18 @@ export async function openSqliteStore(path: string, options: StoreOptions): Prom
 
 /** The store in a file that `openFile` has taken. */
 export function openStore(db: Database, file: string, options: StoreOptions): SqliteStore {
-	const { partitions } = options;
-	if (partitions !== undefined && !(Number.isInteger(partitions) && partitions >= 1 && partitions <= MAX_PARTITIONS)) {
-		throw new StoreOpenError(
-			"partition_mismatch",
-			`${file}: partitions: must be an integer of 1 to ${MAX_PARTITIONS}, not ${partitions}`,
-			{ path: file, field: "partitions", configured: partitions },
-		);
-	}
 	const isNew = recognise(db, file);
 	configure(db, isNew);
 	if (isNew) create(db, options);
 	const meta = db.prepare<[string], string | number>(sql.selectMeta).pluck();
-	checkPartitions(file, Number(meta.get("partitions")), partitions);
+	const partitions = Number(meta.get("partitions"));
+	checkPartitions(file, partitions, options.partitions);
 	checkClock(file, meta.get("clock") === "test", options.testClock !== undefined);
 	checkFormat(db, file, Number(meta.get("format")), options);
-	const count = Number(meta.get("partitions"));
 	const dropOldBatches = db.prepare<[number, number, number]>(sql.dropOldBatches);
-	for (let partition = 0; partition < count; partition++) dropOldBatches.run(partition, partition, KEPT_BATCHES);
+	for (let partition = 0; partition < partitions; partition++) dropOldBatches.run(partition, partition, KEPT_BATCHES);
 	const latest = db.prepare<[], number | null>(sql.selectLatestTime).pluck().get() ?? 0;
-	return new SqliteStore(db, count, options.testClock ?? storeClock(latest));
+	return new SqliteStore(db, partitions, options.testClock ?? storeClock(latest));
 }
 
 /** Takes hold of the file without changing it. */
@@ -105,6 +98,16 @@ function create(db: Database, options: StoreOptions): void {
 		db.pragma(`application_id = ${sql.APPLICATION_ID}`);
 		db.pragma(`user_version = ${sql.LAYOUT}`);
 	}).exclusive();
+}
+
+function checkCount(file: string, configured: number | undefined): void {
+	if (configured === undefined) return;
+	if (Number.isInteger(configured) && configured >= 1 && configured <= MAX_PARTITIONS) return;
+	throw new StoreOpenError(
+		"partition_mismatch",
+		`${file}: partitions: must be an integer of 1 to ${MAX_PARTITIONS}, not ${configured}`,
+		{ path: file, field: "partitions", configured },
+	);
 }
 
 function checkPartitions(file: string, stored: number, configured: number | undefined): void {
