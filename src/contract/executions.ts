@@ -1,18 +1,6 @@
 import Type, { type Static } from "typebox";
 import { PUBLIC_STATES } from "../kernel/state.ts";
-import {
-	base64,
-	contentType,
-	duration,
-	executionId,
-	integer,
-	kind,
-	lane,
-	name,
-	namespace,
-	text,
-	time,
-} from "./fields.ts";
+import { base64, contentType, duration, integer, kind, lane, namespace, text, time } from "./fields.ts";
 import { shape } from "./validate.ts";
 
 /** Requests about executions, as people and programs send them. */
@@ -134,8 +122,6 @@ export const createManyRequest = shape(
 	),
 );
 
-export const idRequest = shape(Type.Object({ id: executionId }, { additionalProperties: false }));
-
 export const cancelRequest = shape(
 	Type.Object(
 		{
@@ -198,7 +184,8 @@ export const eventsRequest = shape(
 export type EventsRequest = Static<typeof eventsRequest.schema>;
 
 export const waitRequest = shape(
-	Type.Object({ timeoutMs: Type.Optional(duration(0, "How long to wait")) }, { additionalProperties: false }),
+	Type.Object(
+		{ timeoutMs: Type.Optional(duration(0, "How long to wait; without it as long as it takes")) },
+		{ additionalProperties: false, allowed: "must be an object" },
+	),
 );
-
-export const actorName = name;

@@ -1,9 +1,9 @@
 import type { Kernel } from "../kernel/kernel.ts";
 import type { QueueHeads } from "./queue-heads.ts";
-import type { CachedRecord, RecordCache } from "./record-cache.ts";
+import type { RecordCache } from "./record-cache.ts";
 import type { Running } from "./running.ts";
 import type { Transaction } from "./transaction.ts";
-import { indexChanges, MAX_UNIT_RECORDS, UnitDraft } from "./unit-draft.ts";
+import { isIn, MAX_UNIT_RECORDS, UnitDraft } from "./unit-draft.ts";
 
 /** Bytes kept apart from records that one batch may carry. */
 const MAX_BATCH_BLOB_BYTES = 8 * 1024 * 1024;
@@ -14,8 +14,9 @@ const MAX_BATCH_BLOB_BYTES = 8 * 1024 * 1024;
  */
 export class BatchBuilder {
 	readonly units = new Set<UnitDraft>();
-	readonly #readers = new Map<string, Set<UnitDraft>>();
-	readonly #takers = new Map<string, Set<UnitDraft>>();
+	/** Most records are read by one unit, most queues taken from by one: a list is made only for the second. */
+	readonly #readers = new Map<string, UnitDraft | UnitDraft[]>();
+	readonly #takers = new Map<string, UnitDraft | UnitDraft[]>();
 	readonly #placement: Kernel["placement"];
 	readonly #cache: RecordCache;
 	readonly #heads: QueueHeads;
@@ -31,45 +32,41 @@ export class BatchBuilder {
 	add(running: Running, tx: Transaction): boolean {
 		const related = this.#related(tx);
 		if (!this.#fits(related, tx)) return false;
-		const unit = this.#join(related);
-		unit.commands.push(running);
-		this.#takeReads(unit, tx);
+		const unit = related ? this.#join(related, running, tx) : new UnitDraft(running, tx);
+		this.units.add(unit);
+		for (const key of tx.reads.keys()) addTo(this.#readers, key, unit);
 		this.#takeWrites(unit, tx);
 		return true;
 	}
 
-	#related(tx: Transaction): Set<UnitDraft> {
-		const related = new Set<UnitDraft>();
-		for (const key of tx.reads.keys()) {
-			const writer = this.#cache.get(key)?.unit;
-			if (writer) related.add(writer);
-		}
+	#related(tx: Transaction): UnitDraft[] | undefined {
+		let related: UnitDraft[] | undefined;
+		const relate = (units: UnitDraft | UnitDraft[] | undefined) => {
+			if (!units) return;
+			related ??= [];
+			for (const unit of Array.isArray(units) ? units : [units]) if (!related.includes(unit)) related.push(unit);
+		};
+		for (const key of tx.reads.keys()) relate(this.#cache.get(key)?.unit);
 		for (const key of tx.writes.keys()) {
-			const writer = this.#cache.get(key)?.unit;
-			if (writer) related.add(writer);
-			for (const reader of this.#readers.get(key) ?? []) related.add(reader);
+			relate(this.#cache.get(key)?.unit);
+			relate(this.#readers.get(key));
 		}
-		for (const queue of tx.looked) for (const taker of this.#takers.get(queue) ?? []) related.add(taker);
+		for (const queue of tx.looked) relate(this.#takers.get(queue));
 		return related;
 	}
 
-	#fits(related: Set<UnitDraft>, tx: Transaction): boolean {
+	#fits(related: UnitDraft[] | undefined, tx: Transaction): boolean {
 		let records = tx.writes.size;
-		for (const unit of related) records += unit.written.size;
-		const bytes = tx.blobs.reduce((sum, blob) => sum + blob.bytes.byteLength, 0);
-		if (this.units.size > 0 && (records > MAX_UNIT_RECORDS || this.#blobBytes + bytes > MAX_BATCH_BLOB_BYTES))
-			return false;
-		this.#blobBytes += bytes;
+		for (const unit of related ?? []) records += unit.written.size;
+		let bytes = this.#blobBytes;
+		for (const blob of tx.blobs) bytes += blob.bytes.byteLength;
+		if (this.units.size > 0 && (records > MAX_UNIT_RECORDS || bytes > MAX_BATCH_BLOB_BYTES)) return false;
+		this.#blobBytes = bytes;
 		return true;
 	}
 
-	#join(related: Set<UnitDraft>): UnitDraft {
-		const [unit, ...others] = related;
-		if (!unit) {
-			const made = new UnitDraft();
-			this.units.add(made);
-			return made;
-		}
+	#join(related: UnitDraft[], running: Running, tx: Transaction): UnitDraft {
+		const [unit, ...others] = related as [UnitDraft, ...UnitDraft[]];
 		for (const other of others) {
 			unit.absorb(other);
 			this.units.delete(other);
@@ -77,55 +74,47 @@ export class BatchBuilder {
 				const entry = this.#cache.get(key);
 				if (entry) entry.unit = unit;
 			}
-			for (const key of other.expected.keys()) replace(this.#readers.get(key), other, unit);
-			for (const takers of this.#takers.values()) replace(takers, other, unit);
+			for (const map of [this.#readers, this.#takers]) replaceIn(map, other, unit);
 		}
+		unit.commands.push(running);
+		unit.append(tx);
+		// A record the unit wrote already is not what the store has: the version before that is the one to check.
+		for (const [key, version] of tx.reads) if (!unit.expected.has(key)) unit.expected.set(key, version);
 		return unit;
-	}
-
-	#takeReads(unit: UnitDraft, tx: Transaction): void {
-		for (const [key, version] of tx.reads) {
-			// A record this unit wrote already is not what the store has: the version before that is the one to check.
-			if (!unit.expected.has(key)) unit.expected.set(key, version);
-			addTo(this.#readers, key, unit);
-		}
 	}
 
 	#takeWrites(unit: UnitDraft, tx: Transaction): void {
 		for (const [key, record] of tx.writes) {
-			const known: CachedRecord = this.#cache.get(key) ?? { record: undefined, version: 0, places: [] };
-			if (!unit.expected.has(key)) unit.expected.set(key, known.version);
-			const places = record ? this.#placement(key, record) : [];
-			if (!unit.placesBefore.has(key)) unit.placesBefore.set(key, known.places);
-			unit.placesAfter.set(key, places);
-			unit.written.set(key, record);
-			this.#cache.set(key, { record, version: known.version, places, unit });
-			this.#moveInQueues(unit, key, known, places);
+			const known = this.#cache.get(key);
+			const version = known?.version ?? 0;
+			const placesNow = known?.places ?? [];
+			const after = record ? this.#placement(key, record) : [];
+			if (!unit.expected.has(key)) unit.expected.set(key, version);
+			unit.written.set(key, { record, before: unit.written.get(key)?.before ?? placesNow, after });
+			this.#cache.set(key, { record, version, places: after, unit });
+			for (const { queue, score } of placesNow) {
+				if (isIn(after, queue, score)) continue;
+				this.#heads.remove(queue, { key, score });
+				addTo(this.#takers, queue, unit);
+			}
+			for (const { queue, score } of after) if (!isIn(placesNow, queue, score)) this.#heads.add(queue, { key, score });
 		}
-		unit.events.push(...tx.events);
-		unit.forgotten.push(...tx.forgotten);
-		unit.blobs.push(...tx.blobs);
-		unit.blobsRemoved.push(...tx.blobsRemoved);
-	}
-
-	#moveInQueues(unit: UnitDraft, key: string, before: CachedRecord, after: CachedRecord["places"]): void {
-		const removed: Parameters<typeof indexChanges>[3] = [];
-		const added: typeof removed = [];
-		indexChanges(key, before.places, after, removed, added);
-		for (const entry of removed) {
-			this.#heads.remove(entry.queue, entry);
-			addTo(this.#takers, entry.queue, unit);
-		}
-		for (const entry of added) this.#heads.add(entry.queue, { key, score: entry.score });
 	}
 }
 
-function addTo(map: Map<string, Set<UnitDraft>>, key: string, unit: UnitDraft): void {
-	const set = map.get(key);
-	if (set) set.add(unit);
-	else map.set(key, new Set([unit]));
+function addTo(map: Map<string, UnitDraft | UnitDraft[]>, key: string, unit: UnitDraft): void {
+	const there = map.get(key);
+	if (there === undefined) map.set(key, unit);
+	else if (Array.isArray(there)) {
+		if (!there.includes(unit)) there.push(unit);
+	} else if (there !== unit) map.set(key, [there, unit]);
 }
 
-function replace(set: Set<UnitDraft> | undefined, old: UnitDraft, by: UnitDraft): void {
-	if (set?.delete(old)) set.add(by);
+function replaceIn(map: Map<string, UnitDraft | UnitDraft[]>, old: UnitDraft, by: UnitDraft): void {
+	for (const [key, units] of map) {
+		if (units === old) map.set(key, by);
+		else if (Array.isArray(units) && units.includes(old)) {
+			map.set(key, [...new Set(units.map((unit) => (unit === old ? by : unit)))]);
+		}
+	}
 }

@@ -37,7 +37,7 @@ export interface EngineCounters {
 	duties: Partial<Record<Duty, number>>;
 }
 
-const DEFAULT_CACHED_RECORDS = 100_000;
+const DEFAULT_CACHED_RECORDS = 20_000;
 const SWEEP_MS = 300_000;
 const EVENT_RETENTION_MS = 86_400_000;
 
@@ -169,8 +169,8 @@ export class Engine {
 	}
 
 	#committed(unit: UnitDraft, partition: number): void {
-		for (const [key, places] of unit.placesAfter) {
-			for (const { queue, score } of places) {
+		for (const [key, { after }] of unit.written) {
+			for (const { queue, score } of after) {
 				if (queue === DUE_QUEUE) this.#minders[partition]?.expect(score);
 				else if (queue.startsWith("eligible,")) this.dispatcher.hasWork(partition, queue);
 			}

@@ -11,11 +11,12 @@ import {
 	listRequest,
 	type RevokeLeaseRequest,
 	revokeLeaseRequest,
+	waitRequest,
 } from "../contract/executions.ts";
 import type { ClaimedExecution, CreatedItem, Execution, WorkerNotice } from "../contract/replies.ts";
 import * as protocol from "../contract/worker-protocol.ts";
 import type { CommandOf, Op, OutcomeOf } from "../kernel/kernel.ts";
-import { type Payload, resultBlobKey } from "../kernel/payload.ts";
+import { JSON_CONTENT, type Payload, resultBlobKey } from "../kernel/payload.ts";
 import { noticeFor } from "../kernel/reading.ts";
 import { type AttemptRecord, attemptKey } from "../kernel/records/attempt.ts";
 import { type ExecutionRecord, executionKey } from "../kernel/records/execution.ts";
@@ -23,7 +24,7 @@ import type { LogPosition, StoredRecord } from "../store/port.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import type { Engine } from "./engine.ts";
 import { listExecutions } from "./listing.ts";
-import { asValue, bytesOf, pack, unpack } from "./payloads.ts";
+import { asValue, contentOf, inlineValue, pack, unpack } from "./payloads.ts";
 import { checkDelayUntil, createCommand } from "./submission.ts";
 import type { UnitDraft } from "./unit-draft.ts";
 import { attemptView, executionView } from "./views.ts";
@@ -103,19 +104,21 @@ export class LocalBackend implements Backend {
 	async wait(id: string, options: { timeoutMs?: number; signal?: AbortSignal } = {}): Promise<Execution> {
 		const partition = this.engine.partitionOf(id);
 		const { clock, watchers, store } = this.engine;
-		const deadline = clock.monotonic() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
+		const { signal, ...request } = options;
+		const { timeoutMs = Number.POSITIVE_INFINITY } = waitRequest.check(request);
+		const deadline = clock.monotonic() + timeoutMs;
 		let changed = () => {};
 		let change = new Promise<void>((resolve) => (changed = resolve));
 		const unsubscribe = [watchers.add(id, () => changed()), store.watch(partition, id)];
 		const abort = () => changed();
-		options.signal?.addEventListener("abort", abort);
+		signal?.addEventListener("abort", abort);
 		try {
 			for (;;) {
 				const { record, now } = await this.#read(id);
 				const left = deadline - clock.monotonic();
 				if (record.lifecyclePhase === "terminal" || left <= 0) return executionView(record, now);
 				if (this.engine.closed) throw new FlowFabricError("shutting_down");
-				options.signal?.throwIfAborted();
+				signal?.throwIfAborted();
 				const disarm = clock.setTimer(left, () => changed());
 				await change;
 				disarm();
@@ -123,7 +126,7 @@ export class LocalBackend implements Backend {
 			}
 		} finally {
 			for (const stop of unsubscribe) stop();
-			options.signal?.removeEventListener("abort", abort);
+			signal?.removeEventListener("abort", abort);
 		}
 	}
 
@@ -239,13 +242,13 @@ export class LocalBackend implements Backend {
 
 	async complete(id: string, request: protocol.CompleteRequest) {
 		const given = protocol.completeRequest.check(request);
-		const bytes = bytesOf({
+		const content = contentOf({
 			field: "result",
 			value: given.result,
 			base64: given.resultBase64,
 			contentType: given.contentType,
 		});
-		const { payload, blob } = pack(bytes, resultBlobKey(id, given.fence?.epoch ?? 0));
+		const { payload, blob } = pack(content, resultBlobKey(id, given.fence?.epoch ?? 0));
 		const { publicState } = await this.#run("complete", id, {
 			op: "complete",
 			executionId: id,
@@ -372,15 +375,14 @@ export class LocalBackend implements Backend {
 	async #claimedView(record: ExecutionRecord): Promise<ClaimedExecution> {
 		const { attempt, lease, input } = record;
 		if (!attempt || !lease) throw new TypeError(`${record.id} was claimed without a lease`);
-		const bytes = input ? await this.#bytes(record.id, input) : undefined;
-		const given = bytes ? asValue(bytes) : undefined;
+		const given = input ? (inlineValue(input) ?? asValue(await this.#bytes(record.id, input))) : undefined;
 		return {
 			id: record.id,
 			kind: record.kind,
 			namespace: record.namespace,
 			lane: record.lane,
 			...(given && ("base64" in given ? { inputBase64: given.base64 } : { input: given.value })),
-			contentType: bytes?.contentType ?? "application/json",
+			contentType: input?.contentType ?? JSON_CONTENT,
 			attempt: { index: attempt.index, type: attempt.type },
 			lease: { id: lease.id, epoch: lease.epoch, expiresAt: lease.expiresAt },
 			...(record.policy.timeouts ? { timeouts: record.policy.timeouts } : undefined),
@@ -391,7 +393,7 @@ export class LocalBackend implements Backend {
 	#tellWorkers(unit: UnitDraft): void {
 		if (this.#listeners.size === 0) return;
 		for (const event of unit.events) {
-			const record = unit.written.get(executionKey(event.executionId)) as ExecutionRecord | undefined;
+			const record = unit.written.get(executionKey(event.executionId))?.record as ExecutionRecord | undefined;
 			const notice = record && noticeFor(event, record);
 			if (!notice) continue;
 			const { instanceId, ...rest } = notice;

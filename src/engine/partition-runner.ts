@@ -193,9 +193,10 @@ export class PartitionRunner {
 				taken += 1;
 			} else if (ran === "missing") {
 				for (const key of tx.missingKeys) needs.keys.add(key);
-				for (const [queue, count] of tx.missingQueues)
+				for (const { queue, count } of tx.missingQueues) {
 					needs.queues.set(queue, Math.max(count, needs.queues.get(queue) ?? 0));
-				for (const [queue, guard] of tx.missingScans) needs.scans.set(queue, guard);
+				}
+				for (const { queue, guard } of tx.missingScans) needs.scans.set(queue, guard);
 				setAside.push(running);
 				taken += 1;
 			} else if (builder.add(running, tx)) taken += 1;
@@ -228,9 +229,11 @@ export class PartitionRunner {
 	async #commit(drafts: UnitDraft[], at: number): Promise<Running[]> {
 		let units: Unit[];
 		try {
-			units = drafts.map((draft) =>
-				draft.toUnit(draft.commands.some((running) => running.losses >= LOSSES_BEFORE_TURN)),
-			);
+			units = drafts.map((draft) => {
+				const unit = draft.toUnit();
+				unit.wantsTurn = draft.commands.some((running) => running.losses >= LOSSES_BEFORE_TURN);
+				return unit;
+			});
 		} catch (error) {
 			for (const draft of drafts) this.#abandon(draft, (running) => running.reject(error));
 			return [];
@@ -302,19 +305,18 @@ export class PartitionRunner {
 	}
 
 	#showIn(queue: string, draft: UnitDraft): void {
-		for (const [key, before] of draft.placesBefore) {
+		for (const [key, { before, after }] of draft.written) {
 			for (const place of before) if (place.queue === queue) this.heads.remove(queue, { key, score: place.score });
-			for (const place of draft.placesAfter.get(key) ?? []) {
-				if (place.queue === queue) this.heads.add(queue, { key, score: place.score });
-			}
+			for (const place of after) if (place.queue === queue) this.heads.add(queue, { key, score: place.score });
 		}
 	}
 
 	/** Undoes in memory what a unit did there. */
 	#abandon(draft: UnitDraft, tell?: (running: Running) => void): Running[] {
-		for (const key of draft.written.keys()) this.#cache.delete(key);
-		for (const places of [...draft.placesBefore.values(), ...draft.placesAfter.values()]) {
-			for (const { queue } of places) this.heads.forget(queue);
+		for (const [key, { before, after }] of draft.written) {
+			this.#cache.delete(key);
+			for (const { queue } of before) this.heads.forget(queue);
+			for (const { queue } of after) this.heads.forget(queue);
 		}
 		if (tell) draft.commands.forEach(tell);
 		return draft.commands;

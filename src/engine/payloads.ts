@@ -17,18 +17,28 @@ export interface GivenPayload {
 	contentType: string | undefined;
 }
 
-/** The bytes a caller means; undefined when there are none. */
-export function bytesOf(given: GivenPayload): Bytes | undefined {
+/** What a caller means: text that is known to be text, or bytes. */
+export interface Content {
+	contentType: string;
+	size: number;
+	text?: string;
+	bytes?: Uint8Array;
+}
+
+/** The content a caller means; undefined when there is none. */
+export function contentOf(given: GivenPayload): Content | undefined {
 	const { field, value, base64, contentType } = given;
 	if (base64 !== undefined) {
 		if (value !== undefined) throw invalid(`${field}Base64`, `must not be given together with ${field}`);
-		return within(field, { bytes: Buffer.from(base64, "base64"), contentType: contentType ?? OCTETS });
+		const bytes = Buffer.from(base64, "base64");
+		return within(field, { bytes, size: bytes.byteLength, contentType: contentType ?? OCTETS });
 	}
 	if (value === undefined) return undefined;
 	const type = contentType ?? JSON_CONTENT;
-	if (isText(type) && typeof value === "string") return within(field, { bytes: Buffer.from(value), contentType: type });
-	if (!isJson(type)) throw invalid(field, `must be given as ${field}Base64 for contentType ${type}`);
-	return within(field, { bytes: Buffer.from(toJson(field, value)), contentType: type });
+	const isPlainText = isText(type) && typeof value === "string";
+	if (!isPlainText && !isJson(type)) throw invalid(field, `must be given as ${field}Base64 for contentType ${type}`);
+	const text = isPlainText ? value : toJson(field, value);
+	return within(field, { text, size: Buffer.byteLength(text), contentType: type });
 }
 
 function toJson(field: string, value: unknown): string {
@@ -41,8 +51,8 @@ function toJson(field: string, value: unknown): string {
 	throw invalid(field, `cannot be written as JSON: it is a ${typeof value}`);
 }
 
-function within(field: string, given: Bytes): Bytes {
-	const size = given.bytes.byteLength;
+function within(field: string, given: Content): Content {
+	const { size } = given;
 	if (size <= MAX_PAYLOAD_BYTES) return given;
 	throw new FlowFabricError("payload_too_large", {
 		message: `${field}: must be at most ${MAX_PAYLOAD_BYTES} bytes, got ${size}`,
@@ -54,20 +64,19 @@ function invalid(field: string, problem: string): FlowFabricError {
 	return new FlowFabricError("invalid_input", { message: `${field}: ${problem}`, details: { field } });
 }
 
-/** Puts bytes into their envelope: inside the record while small, else apart under `key`. */
-export function pack(given: Bytes | undefined, key: string): { payload: Payload | null; blob?: Blob } {
+/** Puts content into its envelope: inside the record while small, else apart under `key`. */
+export function pack(given: Content | undefined, key: string): { payload: Payload | null; blob?: Blob } {
 	if (!given) return { payload: null };
-	const { bytes, contentType } = given;
-	const payload: Payload = { size: bytes.byteLength, ...(contentType === JSON_CONTENT ? undefined : { contentType }) };
-	if (bytes.byteLength > INLINE_PAYLOAD_BYTES) return { payload: { ...payload, ref: key }, blob: { key, bytes } };
-	if (isJson(contentType) || isText(contentType)) {
-		const text = Buffer.from(bytes).toString("utf8");
-		// Bytes that are no text under a text type must come back as they were.
-		if (Buffer.byteLength(text) === bytes.byteLength && !text.includes("\ufffd"))
-			return { payload: { ...payload, text } };
-	}
-	return { payload: { ...payload, base64: Buffer.from(bytes).toString("base64") } };
+	const { size, contentType } = given;
+	const payload: Payload = contentType === JSON_CONTENT ? { size } : { size, contentType };
+	if (size > INLINE_PAYLOAD_BYTES) return { payload: { ...payload, ref: key }, blob: { key, bytes: bytesOf(given) } };
+	// A lone surrogate would not come back from UTF-8 as it was; what is stored must be what the size counts.
+	if (given.text?.isWellFormed()) payload.text = given.text;
+	else payload.base64 = Buffer.from(bytesOf(given)).toString("base64");
+	return { payload };
 }
+
+export const bytesOf = ({ text, bytes }: Content): Uint8Array => bytes ?? Buffer.from(text ?? "");
 
 /** The bytes of an envelope; `blob` is what was kept apart, if it was. */
 export function unpack(payload: Payload, blob: Uint8Array | undefined): Bytes {
@@ -80,6 +89,13 @@ export function unpack(payload: Payload, blob: Uint8Array | undefined): Bytes {
 			details: { field: "ref" },
 		});
 	return { bytes: blob, contentType };
+}
+
+/** A payload inside its record as a value, without the way over bytes; undefined when it has to be taken. */
+export function inlineValue({ contentType = JSON_CONTENT, text }: Payload): { value: unknown } | undefined {
+	if (text === undefined) return undefined;
+	if (contentType === JSON_CONTENT) return { value: JSON.parse(text) };
+	return isText(contentType) ? { value: text } : undefined;
 }
 
 /** A payload as a value where its type allows, else as base64. */
@@ -97,9 +113,9 @@ export function asValue({ bytes, contentType }: Bytes): { value: unknown } | { b
 }
 
 /** SHA-256 over the canonical JSON of a create's fields and its input: what an idempotency key stands for. */
-export function bodyHash(fields: Record<string, unknown>, input: Bytes | undefined): string {
+export function bodyHash(fields: Record<string, unknown>, input: Content | undefined): string {
 	const hash = createHash("sha256").update(canonicalJson(fields));
-	if (input) hash.update("\n").update(input.bytes);
+	if (input) hash.update("\n").update(bytesOf(input));
 	return hash.digest("hex");
 }
 

@@ -4,7 +4,7 @@ import { MAX_DELAY_MS } from "../contract/fields.ts";
 import { makeId, slotOf } from "../kernel/ids.ts";
 import { inputBlobKey } from "../kernel/payload.ts";
 import type { CreateCommand } from "../kernel/rules/create.ts";
-import { bodyHash, bytesOf, pack } from "./payloads.ts";
+import { bodyHash, contentOf, pack } from "./payloads.ts";
 
 export interface SubmissionContext {
 	uuid: string;
@@ -19,10 +19,10 @@ export function createCommand(request: unknown, context: SubmissionContext): Cre
 	const given = createRequest.check(request);
 	const { namespace = "default", lane = "default", idempotencyKey, traceparent, input, inputBase64, ...rest } = given;
 	checkDelay(given, context.now);
-	const bytes = bytesOf({ field: "input", value: input, base64: inputBase64, contentType: given.contentType });
+	const content = contentOf({ field: "input", value: input, base64: inputBase64, contentType: given.contentType });
 	const slot = idempotencyKey ? slotOf(`${namespace}:${idempotencyKey}`) : slotOf(context.uuid);
 	const executionId = makeId("ex", context.uuid, slot);
-	const { payload, blob } = pack(bytes, inputBlobKey(executionId));
+	const { payload, blob } = pack(content, inputBlobKey(executionId));
 	return {
 		op: "create",
 		executionId,
@@ -35,7 +35,7 @@ export function createCommand(request: unknown, context: SubmissionContext): Cre
 		...(blob ? { inputBlob: blob } : undefined),
 		...(given.delayUntil === undefined ? undefined : { delayUntil: given.delayUntil }),
 		...(given.delayMs === undefined ? undefined : { delayMs: given.delayMs }),
-		...(idempotencyKey ? { idempotencyKey, bodyHash: bodyHash({ ...rest, namespace, lane }, bytes) } : undefined),
+		...(idempotencyKey ? { idempotencyKey, bodyHash: bodyHash({ ...rest, namespace, lane }, content) } : undefined),
 		...(traceparent === undefined ? undefined : { traceparent }),
 		createdBy: given.createdBy ?? context.actor,
 		retentionMs: context.retentionMs,

@@ -5,6 +5,8 @@ import type { Entry, Tx } from "../kernel/tx.ts";
 import type { QueueHeads } from "./queue-heads.ts";
 import type { CachedRecord, RecordCache } from "./record-cache.ts";
 
+const NONE: readonly never[] = [];
+
 /** Thrown through a rule that asked for something not in memory; what it needs is in the transaction. */
 export const MISS = Symbol("a record or queue is not in memory");
 
@@ -30,16 +32,17 @@ export interface Scan {
 /** One run of one rule over what is in memory: remembers what was read, buffers what is written. */
 export class Transaction implements Tx {
 	readonly reads = new Map<string, number>();
-	readonly looked = new Set<string>();
 	readonly writes = new Map<string, object | undefined>();
 	readonly events: ExecutionEvent[] = [];
-	readonly forgotten: string[] = [];
-	readonly blobs: Blob[] = [];
-	readonly blobsRemoved: string[] = [];
-	readonly missingKeys = new Set<string>();
-	readonly missingQueues = new Map<string, number>();
+	// Made when first used: most rules need none of these, and there is a transaction for every command.
+	looked: readonly string[] = NONE;
+	forgotten: readonly string[] = NONE;
+	blobs: readonly Blob[] = NONE;
+	blobsRemoved: readonly string[] = NONE;
+	missingKeys: readonly string[] = NONE;
+	missingQueues: readonly { queue: string; count: number }[] = NONE;
 	/** Queues to be scanned whole, with the record that guards them. */
-	readonly missingScans = new Map<string, string>();
+	missingScans: readonly { queue: string; guard: string }[] = NONE;
 	readonly #cache: RecordCache;
 	readonly #heads: QueueHeads;
 	readonly #scans: ReadonlyMap<string, Scan>;
@@ -69,8 +72,10 @@ export class Transaction implements Tx {
 	}
 
 	expect(keys: readonly string[]): void {
-		for (const key of keys) if (!this.writes.has(key) && !this.#cache.get(key)) this.missingKeys.add(key);
-		if (this.missingKeys.size > 0) throw MISS;
+		const missing = keys.filter((key) => !this.writes.has(key) && !this.#cache.get(key));
+		if (missing.length === 0) return;
+		this.missingKeys = missing;
+		throw MISS;
 	}
 
 	put<R extends object>(key: Key<R>, record: R): void {
@@ -84,10 +89,10 @@ export class Transaction implements Tx {
 	first(queue: string, count: number): readonly Entry[] {
 		const entries = this.#heads.first(queue, count);
 		if (!entries) {
-			this.missingQueues.set(queue, count);
+			this.missingQueues = [{ queue, count }];
 			throw MISS;
 		}
-		this.looked.add(queue);
+		this.looked = [...this.looked, queue];
 		return entries;
 	}
 
@@ -96,7 +101,7 @@ export class Transaction implements Tx {
 		const scan = this.#scans.get(queue);
 		const entry = this.#entry(guard);
 		if (!scan || scan.guardVersion !== entry.version || entry.unit) {
-			this.missingScans.set(queue, guard);
+			this.missingScans = [{ queue, guard }];
 			throw MISS;
 		}
 		return scan.entries;
@@ -107,30 +112,30 @@ export class Transaction implements Tx {
 	}
 
 	forget(executionId: string): void {
-		this.forgotten.push(executionId);
+		this.forgotten = [...this.forgotten, executionId];
 	}
 
 	putBlob(blob: Blob): void {
-		this.blobs.push(blob);
+		this.blobs = [...this.blobs, blob];
 	}
 
 	removeBlob(key: string): void {
-		this.blobsRemoved.push(key);
+		this.blobsRemoved = [...this.blobsRemoved, key];
 	}
 
 	/** A refusal writes nothing. */
 	dropWrites(): void {
 		this.writes.clear();
 		this.events.length = 0;
-		this.forgotten.length = 0;
-		this.blobs.length = 0;
-		this.blobsRemoved.length = 0;
+		this.forgotten = NONE;
+		this.blobs = NONE;
+		this.blobsRemoved = NONE;
 	}
 
 	#entry(key: string): CachedRecord {
 		const entry = this.#cache.get(key);
 		if (!entry) {
-			this.missingKeys.add(key);
+			this.missingKeys = [key];
 			throw MISS;
 		}
 		this.reads.set(key, entry.version);

@@ -2,46 +2,61 @@ import type { ExecutionEvent } from "../kernel/events.ts";
 import type { Blob } from "../kernel/payload.ts";
 import type { Placement } from "../kernel/placement.ts";
 import { encodeRecord } from "../kernel/records/record.ts";
-import type { IndexEntry, Unit } from "../store/port.ts";
+import type { Unit } from "../store/port.ts";
 import type { Running } from "./running.ts";
 
 /** Hard caps of the design: they keep every commit small, whatever the rules do. */
 export const MAX_UNIT_RECORDS = 256;
 const MAX_RECORD_CHARS = 64 * 1024;
 
-/** A unit while its batch is being made: commands that depend on each other, and all they read and write. */
+/** A record as a unit leaves it, and where it was queued before the unit and is now. */
+export interface Write {
+	/** Undefined when it is removed. */
+	record: object | undefined;
+	before: readonly Placement[];
+	after: readonly Placement[];
+}
+
+/** A unit while its batch is being made: commands that depend on each other, and all they read and wrote. */
 export class UnitDraft {
-	commands: Running[] = [];
+	readonly commands: Running[];
 	/** Versions of everything read. */
-	readonly expected = new Map<string, number>();
-	/** The newest state of everything written; undefined for what is removed. */
-	readonly written = new Map<string, object | undefined>();
-	/** Where the written records were queued before this unit, and are now. */
-	readonly placesBefore = new Map<string, readonly Placement[]>();
-	readonly placesAfter = new Map<string, readonly Placement[]>();
-	events: ExecutionEvent[] = [];
-	forgotten: string[] = [];
-	blobs: Blob[] = [];
-	blobsRemoved: string[] = [];
+	readonly expected: Map<string, number>;
+	readonly written = new Map<string, Write>();
+	events: ExecutionEvent[];
+	forgotten: readonly string[];
+	blobs: readonly Blob[];
+	blobsRemoved: readonly string[];
 	committed = false;
+
+	constructor(command: Running, read: UnitContents & { reads: Map<string, number> }) {
+		this.commands = [command];
+		this.expected = read.reads;
+		this.events = read.events;
+		this.forgotten = read.forgotten;
+		this.blobs = read.blobs;
+		this.blobsRemoved = read.blobsRemoved;
+	}
 
 	get writes(): boolean {
 		return this.written.size > 0 || this.events.length > 0 || this.blobs.length > 0;
 	}
 
+	append(contents: UnitContents): void {
+		this.events.push(...contents.events);
+		if (contents.forgotten.length > 0) this.forgotten = [...this.forgotten, ...contents.forgotten];
+		if (contents.blobs.length > 0) this.blobs = [...this.blobs, ...contents.blobs];
+		if (contents.blobsRemoved.length > 0) this.blobsRemoved = [...this.blobsRemoved, ...contents.blobsRemoved];
+	}
+
 	absorb(other: UnitDraft): void {
 		this.commands.push(...other.commands);
 		for (const [key, version] of other.expected) this.expected.set(key, version);
-		for (const [key, record] of other.written) this.written.set(key, record);
-		for (const [key, places] of other.placesBefore) this.placesBefore.set(key, places);
-		for (const [key, places] of other.placesAfter) this.placesAfter.set(key, places);
-		this.events.push(...other.events);
-		this.forgotten.push(...other.forgotten);
-		this.blobs.push(...other.blobs);
-		this.blobsRemoved.push(...other.blobsRemoved);
+		for (const [key, write] of other.written) this.written.set(key, write);
+		this.append(other);
 	}
 
-	toUnit(wantsTurn: boolean): Unit {
+	toUnit(): Unit {
 		const unit: Unit = {
 			expected: [...this.expected],
 			put: [],
@@ -52,17 +67,26 @@ export class UnitDraft {
 			forgotten: this.forgotten,
 			blobs: this.blobs,
 			blobsRemoved: this.blobsRemoved,
-			wantsTurn,
+			wantsTurn: false,
 		};
-		for (const [key, record] of this.written) {
+		for (const [key, { record, before, after }] of this.written) {
 			if (record) unit.put.push({ key, doc: encodeWithin(key, record) });
 			else unit.removed.push(key);
-			const before = this.placesBefore.get(key) ?? [];
-			const after = this.placesAfter.get(key) ?? [];
-			indexChanges(key, before, after, unit.indexRemoved, unit.indexAdded);
+			for (const { queue, score } of before)
+				if (!isIn(after, queue, score)) unit.indexRemoved.push({ queue, key, score });
+			for (const { queue, score } of after)
+				if (!isIn(before, queue, score)) unit.indexAdded.push({ queue, key, score });
 		}
 		return unit;
 	}
+}
+
+/** What a rule or a unit adds beside records. */
+export interface UnitContents {
+	events: ExecutionEvent[];
+	forgotten: readonly string[];
+	blobs: readonly Blob[];
+	blobsRemoved: readonly string[];
 }
 
 function encodeWithin(key: string, record: object): string {
@@ -71,19 +95,8 @@ function encodeWithin(key: string, record: object): string {
 	return doc;
 }
 
-/** Subtracts one placement from another. A record is in few places, so comparing each with each is the quick way. */
-export function indexChanges(
-	key: string,
-	before: readonly Placement[],
-	after: readonly Placement[],
-	removed: IndexEntry[],
-	added: IndexEntry[],
-): void {
-	for (const place of before) if (!isIn(place, after)) removed.push({ queue: place.queue, key, score: place.score });
-	for (const place of after) if (!isIn(place, before)) added.push({ queue: place.queue, key, score: place.score });
-}
-
-function isIn(place: Placement, places: readonly Placement[]): boolean {
-	for (const other of places) if (other.score === place.score && other.queue === place.queue) return true;
+/** A record is in few places, so comparing each with each is the quick way. */
+export function isIn(places: readonly Placement[], queue: string, score: number): boolean {
+	for (const place of places) if (place.score === score && place.queue === queue) return true;
 	return false;
 }

@@ -21,10 +21,18 @@ function buildCrcTable(): Uint16Array {
 
 const utf8 = new TextEncoder();
 
+const addToCrc = (crc: number, byte: number): number =>
+	((crc << 8) ^ (crcTable[((crc >> 8) ^ byte) & 0xff] ?? 0)) & 0xffff;
+
 /** CRC16-XMODEM mod 16384: the hash a Valkey cluster uses, so a slot means the same thing everywhere. */
 export function slotOf(text: string): number {
 	let crc = 0;
-	for (const byte of utf8.encode(text)) crc = ((crc << 8) ^ (crcTable[((crc >> 8) ^ byte) & 0xff] ?? 0)) & 0xffff;
+	for (let n = 0; n < text.length; n++) {
+		const unit = text.charCodeAt(n);
+		// Almost every text is ASCII, and then its characters are its bytes.
+		if (unit > 0x7f) return utf8.encode(text).reduce(addToCrc, 0) % SLOTS;
+		crc = addToCrc(crc, unit);
+	}
 	return crc % SLOTS;
 }
 

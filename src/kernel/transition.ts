@@ -1,4 +1,4 @@
-import type { EventType } from "./events.ts";
+import type { EventType, ExecutionEvent } from "./events.ts";
 import type { Attempt, AttemptEnd, ExecutionRecord, LeaseEnd } from "./records/execution.ts";
 import { executionKey } from "./records/execution.ts";
 import { amend } from "./records/record.ts";
@@ -22,7 +22,7 @@ export const holder = (record: ExecutionRecord, now: number): Deed => ({
 	actor: record.lease?.instanceId ?? "worker",
 });
 
-/** The one way an execution changes: its record and the events that tell of it, in one step. */
+/** The one way an execution changes: its record and the events that tell of it, in one step. `changes` is used up. */
 export function transition(
 	tx: Tx,
 	record: ExecutionRecord,
@@ -30,20 +30,21 @@ export function transition(
 	deed: Deed,
 	...events: EventDraft[]
 ): ExecutionRecord {
-	const next = amend(record, { ...changes, events: record.events + events.length });
+	changes.events = record.events + events.length;
+	const next = amend(record, changes);
 	let seq = record.events;
-	for (const { type, ...details } of events) {
+	for (const draft of events) {
 		seq += 1;
-		tx.emit({
+		const event: ExecutionEvent = {
 			seq,
 			at: deed.now,
-			type,
+			type: draft.type,
 			executionId: next.id,
 			namespace: next.namespace,
-			...(next.attempt ? { attempt: next.attempt.index } : undefined),
 			actor: deed.actor,
-			...details,
-		});
+		};
+		if (next.attempt) event.attempt = next.attempt.index;
+		tx.emit(Object.assign(event, draft));
 	}
 	tx.put(executionKey(next.id), next);
 	return next;

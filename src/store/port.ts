@@ -68,9 +68,9 @@ export interface Unit {
 	 * Owners that are gone: their history can no longer be read by owner, but stays in the partition's log until it is
 	 * trimmed. An event of this same unit counts as appended before that.
 	 */
-	forgotten: string[];
-	blobs: StoredBlob[];
-	blobsRemoved: string[];
+	forgotten: readonly string[];
+	blobs: readonly StoredBlob[];
+	blobsRemoved: readonly string[];
 	/** This unit has lost several times: if it loses again, the records it lost on are kept for its engine for a moment. */
 	wantsTurn: boolean;
 }

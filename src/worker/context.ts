@@ -21,7 +21,12 @@ export type Handler<I = never, R = unknown> = (ctx: Context<I>, input: I) => Pro
 /** Wraps every handler of a worker; `next` runs the rest and gives the handler's result. */
 export type Middleware = (ctx: Context, next: () => Promise<unknown>) => Promise<unknown>;
 
-export function makeContext(backend: Backend, claimed: ClaimedExecution, signal: AbortSignal, log: Logger): Context {
+export function makeContext(
+	backend: Backend,
+	claimed: ClaimedExecution,
+	signal: () => AbortSignal,
+	log: Logger,
+): Context {
 	const { id, kind, namespace, lane, traceparent, lease } = claimed;
 	const fence = { leaseId: lease.id, epoch: lease.epoch };
 	return {
@@ -29,7 +34,9 @@ export function makeContext(backend: Backend, claimed: ClaimedExecution, signal:
 		attempt: claimed.attempt,
 		input: inputOf(claimed),
 		contentType: claimed.contentType,
-		signal,
+		get signal() {
+			return signal();
+		},
 		log,
 		async progress(progress) {
 			await backend.progress(id, { fence, ...progress });

@@ -19,7 +19,9 @@ export class Job {
 	readonly #backend: Backend;
 	readonly #clock: Clock;
 	readonly #log: Logger;
-	readonly #abort = new AbortController();
+	/** Made when a handler first asks for its signal; many never do. */
+	#controller: AbortController | undefined;
+	#aborted: HandlerAborted | undefined;
 	readonly #leaseMs: number;
 	#expiresAt: number;
 	#lost = false;
@@ -42,7 +44,7 @@ export class Job {
 		this.#log = log;
 		this.#leaseMs = options.leaseMs;
 		this.#expiresAt = clock.monotonic() + options.leaseMs;
-		const context = makeContext(backend, claimed, this.#abort.signal, log);
+		const context = makeContext(backend, claimed, () => this.#signal, log);
 		this.done = this.#run(context, options.handler, options.middleware);
 	}
 
@@ -61,7 +63,17 @@ export class Job {
 
 	abort(why: AbortCause, message: string): void {
 		if (why === "lease_lost") this.#lost = true;
-		if (!this.#abort.signal.aborted) this.#abort.abort(new HandlerAborted(why, message));
+		if (this.#aborted) return;
+		this.#aborted = new HandlerAborted(why, message);
+		this.#controller?.abort(this.#aborted);
+	}
+
+	get #signal(): AbortSignal {
+		if (!this.#controller) {
+			this.#controller = new AbortController();
+			if (this.#aborted) this.#controller.abort(this.#aborted);
+		}
+		return this.#controller.signal;
 	}
 
 	/** Aborts the handler and gives the execution to whoever claims it next; whatever the handler still does is dropped. */

@@ -121,7 +121,9 @@ export class Worker {
 		this.#slotFreed?.();
 		await this.#loop;
 		const finished = Promise.all([...this.#jobs.values()].map((job) => job.done));
-		await Promise.race([finished, this.#pause(graceMs)]);
+		const grace = this.#pause(graceMs);
+		await Promise.race([finished, grace.over]);
+		grace.end();
 		await Promise.all([...this.#jobs.values()].map((job) => job.handBack()));
 		for (const cleanUp of this.#cleanUp.splice(0)) cleanUp();
 		this.#state = "stopped";
@@ -140,10 +142,9 @@ export class Worker {
 			} catch (error) {
 				if (this.#state !== "running") return;
 				this.#options.log.warn(`claiming failed, trying again: ${String(error)}`);
-				await Promise.race([
-					this.#pause(backoff(failures++)),
-					new Promise<void>((resolve) => (this.#slotFreed = resolve)),
-				]);
+				const pause = this.#pause(backoff(failures++));
+				this.#slotFreed = pause.end;
+				await pause.over;
 			}
 		}
 	}
@@ -219,7 +220,9 @@ export class Worker {
 			try {
 				const leases = some.map((job) => ({ executionId: job.id, ...job.fence }));
 				const answers = await this.#backend.renew({ leases, leaseMs: this.#options.leaseMs });
-				answers.forEach((answer, n) => some[n]?.renewed(answer, askedAt));
+				answers.forEach((answer, n) => {
+					some[n]?.renewed(answer, askedAt);
+				});
 			} catch (error) {
 				this.#options.log.warn(`leases could not be renewed: ${String(error)}`);
 			}
@@ -233,7 +236,16 @@ export class Worker {
 		job.abort(notice.type === "cancel_requested" ? "cancelled" : "lease_lost", notice.reason);
 	}
 
-	#pause(ms: number): Promise<void> {
-		return new Promise((resolve) => void this.#options.clock.setTimer(ms, resolve));
+	/** A wait that ends by itself or by `end`, and leaves no timer behind. */
+	#pause(ms: number): { over: Promise<void>; end: () => void } {
+		let end = () => {};
+		const over = new Promise<void>((resolve) => {
+			const disarm = this.#options.clock.setTimer(ms, resolve);
+			end = () => {
+				disarm();
+				resolve();
+			};
+		});
+		return { over, end };
 	}
 }

@@ -1,0 +1,40 @@
+/**
+ * Makes a checkout ready: installs what is missing and builds what is out of date, so that `npm start` and `npm test`
+ * work on a fresh clone. With `--tools` it also builds the benchmarks and the simulator.
+ */
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const npm = process.platform === "win32" ? "npm.cmd" : "npm";
+
+function newest(path) {
+	if (!existsSync(path)) return 0;
+	const { mtimeMs } = statSync(path);
+	if (!statSync(path).isDirectory()) return mtimeMs;
+	return Math.max(0, ...readdirSync(path).map((name) => newest(join(path, name))));
+}
+
+function run(command, args) {
+	execFileSync(command, args, { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
+}
+
+const installed = newest(join(root, "node_modules", ".package-lock.json"));
+if (installed < newest(join(root, "package-lock.json"))) {
+	process.stdout.write("installing packages (the SQLite driver may be compiled, which takes a minute or two) …\n");
+	run(npm, ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+}
+
+function build(project, stamp, sources) {
+	const built = newest(join(root, stamp));
+	const changed = Math.max(...["tsconfig.json", project, ...sources].map((path) => newest(join(root, path))));
+	if (built >= changed) return;
+	process.stdout.write(`building ${project} …\n`);
+	run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", project]);
+}
+
+build("tsconfig.build.json", "dist/.tsbuildinfo", ["src"]);
+if (process.argv.includes("--tools"))
+	build("tsconfig.tools.json", ".build/.tsbuildinfo", ["src", "bench", "test/simulation"]);
