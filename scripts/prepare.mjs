@@ -37,4 +37,4 @@ function build(project, stamp, sources) {
 
 build("tsconfig.build.json", "dist/.tsbuildinfo", ["src"]);
 if (process.argv.includes("--tools"))
-	build("tsconfig.tools.json", ".build/.tsbuildinfo", ["src", "bench", "test/simulation"]);
+	build("tsconfig.tools.json", ".build/.tsbuildinfo", ["src", "bench", "examples", "test/simulation"]);

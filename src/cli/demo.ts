@@ -8,12 +8,11 @@ import { type Context, type ExecutionEvent, FlowFabric } from "../index.ts";
  * fails and is retried, and a worker that loses its lease in the middle. It ends by itself.
  */
 
-interface Kinds {
-	[kind: string]: { input: unknown; result: unknown };
+type Kinds = {
 	greet: { input: { name: string }; result: string };
 	flaky: { input: { failures: number }; result: string };
 	slow: { input: { steps: number }; result: string };
-}
+};
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const pause = (ms: number, signal?: AbortSignal) =>
