@@ -1,0 +1,105 @@
+import type { LoggedEvent, LogPosition, RecordFormat, Store } from "../port.ts";
+import type { Counts, Line } from "./line.ts";
+
+const RECORDS_PER_PAGE = 500;
+const EVENTS_PER_PAGE = 200;
+const BLOBS_PER_PAGE = 100;
+
+/**
+ * All a store holds, as lines without their line ends; the index is left out, since it follows from the records, and so
+ * are events whose owner is gone. Only a page is in memory at a time. Nothing should write meanwhile: an export is no
+ * snapshot.
+ */
+export async function* exportStore(store: Store, format: RecordFormat): AsyncIterable<string> {
+	const counts: Counts = { records: 0, blobs: 0, events: 0 };
+	yield text({ flowfabric: "export", format: format.format, partitions: store.partitions });
+	for (let partition = 0; partition < store.partitions; partition++) {
+		for await (const { key, doc } of records(store, partition)) {
+			counts.records += 1;
+			yield text({ record: key, partition, doc });
+		}
+		for await (const { key, bytes } of blobs(store, partition)) {
+			counts.blobs += 1;
+			yield text({ blob: key, partition, base64: Buffer.from(bytes).toString("base64") });
+		}
+	}
+	for await (const { partition, event } of allEvents(store)) {
+		counts.events += 1;
+		yield text({ event: event.owner, partition, at: event.at, body: event.body });
+	}
+	yield text({ end: counts });
+}
+
+const text = (line: Line): string => JSON.stringify(line);
+
+async function* records(store: Store, partition: number) {
+	let after: string | undefined;
+	for (;;) {
+		const page = (await store.scan(partition, after, RECORDS_PER_PAGE)).records;
+		yield* page;
+		if (page.length < RECORDS_PER_PAGE) return;
+		after = page.at(-1)?.key;
+	}
+}
+
+/** Blobs one by one: each may be as large as many pages of records. */
+async function* blobs(store: Store, partition: number) {
+	let after: string | undefined;
+	for (;;) {
+		const { keys } = await store.scanBlobs(partition, after, BLOBS_PER_PAGE);
+		for (const key of keys) {
+			const [bytes] = (await store.readBlobs(partition, [key])).blobs;
+			if (bytes) yield { key, bytes };
+		}
+		if (keys.length < BLOBS_PER_PAGE) return;
+		after = keys.at(-1);
+	}
+}
+
+/** All partitions' logs, merged by time: where partitions become fewer, a log does not jump back and forth. */
+async function* allEvents(store: Store) {
+	const logs = Array.from({ length: store.partitions }, (_, partition) => ({
+		partition,
+		log: events(store, partition),
+		event: undefined as LoggedEvent | undefined,
+	}));
+	for (const one of logs) one.event = (await one.log.next()).value ?? undefined;
+	for (;;) {
+		const earliest = logs.reduce((best, one) =>
+			(one.event?.at ?? Infinity) < (best.event?.at ?? Infinity) ? one : best,
+		);
+		if (!earliest.event) return;
+		yield { partition: earliest.partition, event: earliest.event };
+		earliest.event = (await earliest.log.next()).value ?? undefined;
+	}
+}
+
+async function* events(store: Store, partition: number): AsyncGenerator<LoggedEvent, undefined> {
+	let after: LogPosition | undefined;
+	for (;;) {
+		const page = (await store.events(partition, undefined, after, EVENTS_PER_PAGE)).events;
+		yield* await withoutOrphans(store, partition, page, after);
+		if (page.length < EVENTS_PER_PAGE) return;
+		after = page.at(-1);
+	}
+}
+
+/** The log does not tell which owners were forgotten; their histories do. */
+async function withoutOrphans(
+	store: Store,
+	partition: number,
+	page: readonly LoggedEvent[],
+	after: LogPosition | undefined,
+): Promise<LoggedEvent[]> {
+	const inPage = new Map<string, number>();
+	for (const { owner } of page) inPage.set(owner, (inPage.get(owner) ?? 0) + 1);
+	const kept = new Set<string>();
+	await Promise.all(
+		[...inPage].map(async ([owner, count]) => {
+			for (const event of (await store.events(partition, owner, after, count)).events) kept.add(place(event));
+		}),
+	);
+	return page.filter((event) => kept.has(place(event)));
+}
+
+const place = ({ commit, index }: LogPosition): string => `${commit}:${index}`;
