@@ -20,12 +20,19 @@ export class BatchBuilder {
 	readonly #placement: Kernel["placement"];
 	readonly #cache: RecordCache;
 	readonly #heads: QueueHeads;
+	readonly #onQueued: (queue: string) => void;
 	#blobBytes = 0;
 
-	constructor(placement: Kernel["placement"], cache: RecordCache, heads: QueueHeads) {
+	constructor(
+		placement: Kernel["placement"],
+		cache: RecordCache,
+		heads: QueueHeads,
+		onQueued: (queue: string) => void,
+	) {
 		this.#placement = placement;
 		this.#cache = cache;
 		this.#heads = heads;
+		this.#onQueued = onQueued;
 	}
 
 	/** Takes a command that has run into the batch; false when it has to wait for the next one. */
@@ -97,7 +104,11 @@ export class BatchBuilder {
 				this.#heads.remove(queue, { key, score });
 				addTo(this.#takers, queue, unit);
 			}
-			for (const { queue, score } of after) if (!isIn(placesNow, queue, score)) this.#heads.add(queue, { key, score });
+			for (const { queue, score } of after) {
+				if (isIn(placesNow, queue, score)) continue;
+				this.#heads.add(queue, { key, score });
+				this.#onQueued(queue);
+			}
 		}
 	}
 }

@@ -1,5 +1,5 @@
 import { refusalError } from "../contract/errors.ts";
-import { eligibleQueue, eligibleQueuePrefix } from "../kernel/placement.ts";
+import { ELIGIBLE, eligibleQueue, eligibleQueuePrefix } from "../kernel/placement.ts";
 import type { ExecutionRecord } from "../kernel/records/execution.ts";
 import type { ClaimOutcome } from "../kernel/rules/claim.ts";
 import type { Entry } from "../kernel/tx.ts";
@@ -67,9 +67,9 @@ export class ClaimDispatcher {
 		this.#mint = mint;
 	}
 
-	/** A queue has work, or may have. */
-	hasWork(partition: number, queue: string): void {
-		const prefix = queue.slice(0, queue.indexOf(",", queue.indexOf(",", 9) + 1) + 1);
+	/** A queue has work, or may have; true when that woke a claim. */
+	hasWork(partition: number, queue: string): boolean {
+		const prefix = queue.slice(0, queue.indexOf(",", queue.indexOf(",", ELIGIBLE.length) + 1) + 1);
 		let partitions = this.#hot.get(prefix);
 		if (!partitions) this.#hot.set(prefix, (partitions = new Map()));
 		const queues = partitions.get(partition);
@@ -78,8 +78,9 @@ export class ClaimDispatcher {
 		for (const waiter of this.#waiters) {
 			if (!waiter.wake || !accepts(waiter.claim, prefix, queue)) continue;
 			wake(waiter);
-			return;
+			return true;
 		}
+		return false;
 	}
 
 	async claim(claim: Claim, signal?: AbortSignal): Promise<ExecutionRecord[]> {

@@ -2,7 +2,7 @@ import { FlowFabricError } from "../contract/errors.ts";
 import { SLOTS, slotOfId } from "../kernel/ids.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { kernel as theKernel } from "../kernel/kernel.ts";
-import { DUE_QUEUE } from "../kernel/placement.ts";
+import { DUE_QUEUE, ELIGIBLE } from "../kernel/placement.ts";
 import type { Duty } from "../kernel/timers.ts";
 import type { Notice, Store } from "../store/port.ts";
 import { ClaimDispatcher } from "./claim-dispatcher.ts";
@@ -82,6 +82,7 @@ export class Engine {
 					clock: this.clock,
 					random: this.random,
 					cacheCapacity: Math.max(256, Math.floor((options.cachedRecords ?? DEFAULT_CACHED_RECORDS) / partitions)),
+					onQueued: (queue, at) => queue.startsWith(ELIGIBLE) && this.dispatcher.hasWork(at, queue),
 					onCommitted: (unit, at) => this.#committed(unit, at),
 					onCorrupt: (key, why) => this.#onFault({ about: `record ${key} cannot be read: ${why}`, error: undefined }),
 					onBatch: (batch) => this.#count(batch),
@@ -172,7 +173,7 @@ export class Engine {
 		for (const [key, { after }] of unit.written) {
 			for (const { queue, score } of after) {
 				if (queue === DUE_QUEUE) this.#minders[partition]?.expect(score);
-				else if (queue.startsWith("eligible,")) this.dispatcher.hasWork(partition, queue);
+				else if (queue.startsWith(ELIGIBLE)) this.dispatcher.hasWork(partition, queue);
 			}
 			if (this.watchers.size > 0) this.watchers.changed(key);
 		}
@@ -182,7 +183,7 @@ export class Engine {
 	#noticed(notice: Notice): void {
 		if (this.#closed) return;
 		for (const queue of notice.queues) {
-			if (!queue.startsWith("eligible,")) continue;
+			if (!queue.startsWith(ELIGIBLE)) continue;
 			const { heads } = this.runner(notice.partition);
 			if (heads.peek(queue) === null) heads.forget(queue);
 			this.dispatcher.hasWork(notice.partition, queue);

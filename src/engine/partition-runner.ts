@@ -30,6 +30,8 @@ export interface RunnerOptions {
 	clock: Clock;
 	random: () => number;
 	cacheCapacity: number;
+	/** Told of every queue a batch adds to, before it is committed; true when somebody was waiting for that. */
+	onQueued(queue: string, partition: number): boolean;
 	/** Told of every unit that was committed, before its callers are. */
 	onCommitted(unit: UnitDraft, partition: number): void;
 	onCorrupt(key: string, why: string): void;
@@ -160,9 +162,17 @@ export class PartitionRunner {
 		this.#rounds += 1;
 		if (!this.time.known && !(await this.#fetch(nothing()))) return;
 		const now = this.time.now();
-		const builder = new BatchBuilder(this.#options.kernel.placement, this.#cache, this.heads);
+		let awaited = false;
+		const builder = new BatchBuilder(this.#options.kernel.placement, this.#cache, this.heads, (queue) => {
+			awaited = this.#options.onQueued(queue, this.#options.partition) || awaited;
+		});
 		const needs = nothing();
 		const setAside = this.#runWaiting(builder, needs, now);
+		if (awaited) {
+			// Work and the claim that waited for it go out together: one commit from submit to handler instead of two.
+			await new Promise<void>((resolve) => this.#options.clock.defer(resolve));
+			setAside.push(...this.#runWaiting(builder, needs, now));
+		}
 		const drafts = [...builder.units];
 		if (setAside.length === 0) this.#scans.clear();
 		const [again, fetched] = await Promise.all([
@@ -300,6 +310,8 @@ export class PartitionRunner {
 			if (result?.turnUntil === undefined) again.push(...commands);
 			else this.#hold(commands, result.turnUntil - reply.time);
 		});
+		// Somebody else writes here: what is known of queues may be out of date.
+		if (report.lost > 0) this.heads.forgetAll();
 		this.#options.onBatch(report);
 		return again;
 	}

@@ -13,8 +13,11 @@ export interface Placement {
 /** The one index of everything with a due time. */
 export const DUE_QUEUE = "due";
 
+/** How the names of queues that claims look at begin. */
+export const ELIGIBLE = "eligible,";
+
 /** Namespaces and lanes hold no comma, so a queue's name can be taken apart again; the kind comes last and may. */
-export const eligibleQueuePrefix = (namespace: string, lane: string): string => `eligible,${namespace},${lane},`;
+export const eligibleQueuePrefix = (namespace: string, lane: string): string => `${ELIGIBLE}${namespace},${lane},`;
 
 export const eligibleQueue = (namespace: string, lane: string, kind: string): string =>
 	eligibleQueuePrefix(namespace, lane) + kind;

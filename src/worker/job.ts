@@ -14,6 +14,8 @@ const MAX_CATEGORY = 64;
 export class Job {
 	readonly id: string;
 	readonly fence: { leaseId: string; epoch: number };
+	/** Settles when the handler has returned or thrown; its outcome is still to be told. Never rejects. */
+	readonly handled: Promise<void>;
 	/** Settles when nothing is left to do for this execution here. Never rejects. */
 	readonly done: Promise<void>;
 	readonly #backend: Backend;
@@ -45,7 +47,15 @@ export class Job {
 		this.#leaseMs = options.leaseMs;
 		this.#expiresAt = clock.monotonic() + options.leaseMs;
 		const context = makeContext(backend, claimed, () => this.#signal, log);
-		this.done = this.#run(context, options.handler, options.middleware);
+		const handling = runThrough(options.middleware, context, options.handler).then(
+			(result) => () => this.#complete(result),
+			(error: unknown) => () => this.#fail(error),
+		);
+		this.handled = handling.then(() => {});
+		this.done = handling.then((report) => this.#tell(report)).catch((error: unknown) => {
+			// The lease stays until it lapses and the work returns by itself: nothing is lost, but somebody should know.
+			this.#log.error(`its outcome could not be told: ${String(error)}`);
+		});
 	}
 
 	/** What a renewal said of this lease. */
@@ -85,22 +95,6 @@ export class Job {
 			await this.#backend.release(this.id, { fence: this.fence });
 		} catch (error) {
 			this.#log.warn(`could not be handed back, its lease will lapse: ${String(error)}`);
-		}
-	}
-
-	async #run(context: Context, handler: Handler, middleware: readonly Middleware[]): Promise<void> {
-		try {
-			let result: unknown;
-			try {
-				result = await runThrough(middleware, context, handler);
-			} catch (error) {
-				await this.#tell(() => this.#fail(error));
-				return;
-			}
-			await this.#tell(() => this.#complete(result));
-		} catch (error) {
-			// The lease stays until it lapses and the work returns by itself: nothing is lost, but somebody should know.
-			this.#log.error(`its outcome could not be told: ${String(error)}`);
 		}
 	}
 

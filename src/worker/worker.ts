@@ -43,7 +43,9 @@ export class Worker {
 	readonly #options: Required<Omit<WorkerOptions, "instanceId">>;
 	readonly #handlers = new Map<string, Handler>();
 	readonly #middleware: Middleware[] = [];
+	/** Everything held, by execution; more than `concurrency` while outcomes are on their way. */
 	readonly #jobs = new Map<string, Job>();
+	#handling = 0;
 	#state: "new" | "running" | "stopping" | "stopped" = "new";
 	#claiming: AbortController | undefined;
 	#loop: Promise<void> | undefined;
@@ -88,9 +90,9 @@ export class Worker {
 		return this;
 	}
 
-	/** Executions running now. */
+	/** Handlers running now. */
 	get running(): number {
-		return this.#jobs.size;
+		return this.#handling;
 	}
 
 	async start(): Promise<void> {
@@ -132,7 +134,7 @@ export class Worker {
 	async #claimLoop(): Promise<void> {
 		let failures = 0;
 		while (this.#state === "running") {
-			if (this.#jobs.size >= this.#options.concurrency) {
+			if (this.#freeSlots() <= 0) {
 				await new Promise<void>((resolve) => (this.#slotFreed = resolve));
 				continue;
 			}
@@ -160,7 +162,7 @@ export class Worker {
 	}
 
 	async #claim(waitMs: number): Promise<ClaimedExecution[]> {
-		const { namespace, lanes, concurrency, leaseMs, workerId } = this.#options;
+		const { namespace, lanes, leaseMs, workerId } = this.#options;
 		this.#claiming = new AbortController();
 		return this.#backend.claim(
 			{
@@ -169,12 +171,21 @@ export class Worker {
 				kinds: [...this.#handlers.keys()],
 				workerId,
 				instanceId: this.instanceId,
-				max: Math.min(MAX_CLAIM, concurrency - this.#jobs.size),
+				max: Math.min(MAX_CLAIM, this.#freeSlots()),
 				leaseMs,
 				waitMs,
 			},
 			this.#claiming.signal,
 		);
+	}
+
+	/**
+	 * A handler that has returned frees its place at once, so that the next claim and the outcome go out together; but
+	 * when outcomes cannot be told, claiming stops before more is held than could be run.
+	 */
+	#freeSlots(): number {
+		const { concurrency } = this.#options;
+		return Math.min(concurrency - this.#handling, 2 * concurrency - this.#jobs.size);
 	}
 
 	#begin(claimed: ClaimedExecution): void {
@@ -196,6 +207,11 @@ export class Worker {
 			log: prefixed(log, `${claimed.kind} ${claimed.id}:`),
 		});
 		this.#jobs.set(claimed.id, job);
+		this.#handling += 1;
+		void job.handled.then(() => {
+			this.#handling -= 1;
+			this.#slotFreed?.();
+		});
 		void job.done.then(() => {
 			if (this.#jobs.get(claimed.id) === job) this.#jobs.delete(claimed.id);
 			this.#slotFreed?.();

@@ -1,0 +1,74 @@
+import BetterSqlite3 from "better-sqlite3";
+import type { Unit } from "../../src/store/port.ts";
+import { IndexChanges } from "../../src/store/sqlite/index-changes.ts";
+import { RowBuffer } from "../../src/store/sqlite/row-buffer.ts";
+import * as sql from "../../src/store/sqlite/schema.ts";
+
+const EVENT_WIDTH = 6;
+
+/**
+ * The limit of a SQLite store: the same rows into the same tables, in the same file system, with `synchronous=FULL`, in
+ * transactions of `group` units, by a loop that checks nothing and decides nothing. Seconds for all units.
+ */
+export function writeBare(file: string, units: readonly Unit[], group: number): number {
+	const db = new BetterSqlite3(file);
+	db.pragma("locking_mode = EXCLUSIVE");
+	db.pragma(`page_size = ${sql.PAGE_SIZE}`);
+	db.pragma("journal_mode = WAL");
+	db.pragma("synchronous = FULL");
+	db.exec(sql.createTables);
+	const put = db.prepare(sql.putRecord);
+	const remove = db.prepare(sql.removeRecord);
+	const index = new IndexChanges(db);
+	const events = new RowBuffer(db, EVENT_WIDTH, sql.insertEvents);
+	const begin = db.prepare("BEGIN IMMEDIATE");
+	const end = db.prepare("COMMIT");
+	let commit = 0;
+	let place = 0;
+	const startedAt = performance.now();
+	for (let from = 0; from < units.length; from += group) {
+		begin.run();
+		commit += 1;
+		place = 0;
+		for (const unit of units.slice(from, from + group)) {
+			for (const { key, doc } of unit.put) put.run(0, key, commit, doc);
+			for (const key of unit.removed) remove.run(0, key);
+			index.nextUnit();
+			for (const entry of unit.indexRemoved) index.remove(0, entry);
+			for (const entry of unit.indexAdded) index.add(0, entry);
+			for (const event of unit.events) {
+				if (events.full) events.flush();
+				events.add(0, commit, place++, event.at, event.owner, event.body);
+			}
+		}
+		index.flush();
+		events.flush();
+		end.run();
+	}
+	const seconds = (performance.now() - startedAt) / 1000;
+	db.close();
+	return seconds;
+}
+
+/** The time a commit of one small row takes until it is on disk: milliseconds, the median of many. */
+export function commitLatency(file: string): number {
+	const db = new BetterSqlite3(file);
+	db.pragma("locking_mode = EXCLUSIVE");
+	db.pragma("journal_mode = WAL");
+	db.pragma("synchronous = FULL");
+	db.exec("CREATE TABLE row (id INTEGER PRIMARY KEY, text TEXT)");
+	const insert = db.prepare("INSERT INTO row (text) VALUES (?)");
+	const times: number[] = [];
+	for (let n = 0; n < 500; n++) {
+		const startedAt = performance.now();
+		insert.run("x".repeat(200));
+		times.push(performance.now() - startedAt);
+	}
+	db.close();
+	return median(times);
+}
+
+export function median(values: readonly number[]): number {
+	const sorted = [...values].sort((a, b) => a - b);
+	return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}

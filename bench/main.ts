@@ -1,0 +1,172 @@
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import BetterSqlite3 from "better-sqlite3";
+import { recordUnits } from "./limits/recorded-units.ts";
+import { commitLatency, median, writeBare } from "./limits/sqlite-writes.ts";
+import { type Line, machine, table } from "./report.ts";
+import { backlog } from "./scenarios/backlog.ts";
+import { batchSubmit } from "./scenarios/batch-submit.ts";
+import { dispatch } from "./scenarios/dispatch.ts";
+import { lifecycle } from "./scenarios/lifecycle.ts";
+import { openTarget, STORES, type StoreName, type Target } from "./target.ts";
+
+const HELP = `npm run bench -- [scenario …] [options]
+
+Scenarios: lifecycle, batch-submit, dispatch, backlog (all when none is named)
+  --store sqlite|memory   one store instead of both
+  --size N                executions per round (default 20000)
+  --rounds N              rounds, of which the median counts (default 5)
+  --partitions N          partitions of the store (default 1)
+  --seed N                printed with the figures (default 1)
+  --json                  machine-readable
+
+Every figure stands beside a limit of the same run: a bare loop of the same rows in SQLite transactions of 64 units, or
+the time of one commit. Only the ratios mean anything.
+`;
+
+const SCENARIOS = ["lifecycle", "batch-submit", "dispatch", "backlog"] as const;
+const GROUP = 64;
+
+const { values, positionals } = parseArgs({
+	allowPositionals: true,
+	options: {
+		store: { type: "string" },
+		size: { type: "string", default: "20000" },
+		rounds: { type: "string", default: "5" },
+		partitions: { type: "string", default: "1" },
+		seed: { type: "string", default: "1" },
+		json: { type: "boolean", default: false },
+		help: { type: "boolean", default: false },
+	},
+});
+if (values.help) {
+	process.stdout.write(HELP);
+	process.exit(0);
+}
+
+const size = wholeNumber("--size", values.size);
+const rounds = wholeNumber("--rounds", values.rounds);
+const partitions = wholeNumber("--partitions", values.partitions);
+const scenarios = positionals.length > 0 ? positionals : [...SCENARIOS];
+const stores: StoreName[] = values.store === undefined ? [...STORES] : [values.store as StoreName];
+for (const scenario of scenarios) if (!SCENARIOS.some((known) => known === scenario)) misuse("scenario", scenario, SCENARIOS);
+for (const store of stores) if (!STORES.includes(store)) misuse("--store", store, STORES);
+
+const lines: Line[] = [];
+for (const scenario of scenarios) for (const store of stores) lines.push(await measure(scenario, store));
+const facts = machine(sqliteVersion(), wholeNumber("--seed", values.seed));
+if (values.json) process.stdout.write(`${JSON.stringify({ machine: facts, lines }, null, "\t")}\n`);
+else {
+	process.stdout.write(`\n${Object.entries(facts).map(([name, value]) => `${name} ${value}`).join(", ")}\n\n${table(lines)}\n`);
+}
+
+async function measure(scenario: string, store: StoreName): Promise<Line> {
+	progress(`${scenario} on ${store} …`);
+	switch (scenario) {
+		case "lifecycle":
+			return throughput("lifecycle", store, "lifecycles/s", lifecycle, 0.35);
+		case "batch-submit":
+			return throughput("batch-submit", store, "executions/s", batchSubmit, 0.6);
+		case "dispatch":
+			return dispatchLine(store);
+		default:
+			return backlogLine(store);
+	}
+}
+
+/** Rounds of the scenario, each followed by the bare writes of what it wrote: both see the same machine. */
+async function throughput(
+	scenario: string,
+	store: StoreName,
+	unit: string,
+	run: (target: Target, count: number) => Promise<number>,
+	wanted: number,
+): Promise<Line> {
+	const target = await openTarget(store, partitions);
+	const figures: number[] = [];
+	const limits: number[] = [];
+	const cpu: number[] = [];
+	await run(target, Math.ceil(size / 4));
+	const before = { ...target.engine.counters };
+	for (let round = 0; round < rounds; round++) {
+		const recorded = store === "sqlite" ? recordUnits(target.engine.store) : undefined;
+		const usage = process.cpuUsage();
+		figures.push(await run(target, size));
+		const { user, system } = process.cpuUsage(usage);
+		cpu.push((user + system) / size);
+		recorded?.stop();
+		if (recorded) limits.push(size / writeBare(join(target.folder, `bare-${round}.db`), recorded.units, GROUP));
+		progress(`  round ${round + 1}: ${figures.at(-1)?.toFixed(0)} of ${limits.at(-1)?.toFixed(0) ?? "-"}`);
+	}
+	const { units, commits } = target.engine.counters;
+	await target.close();
+	const figure = median(figures);
+	const limit = median(limits);
+	return {
+		scenario,
+		store,
+		partitions,
+		figure,
+		unit,
+		...(store === "sqlite"
+			? { against: { name: "bare writes", figure: limit, ratio: figure / limit, wanted: `≥ ${wanted}` } }
+			: undefined),
+		unitsPerCommit: (units - before.units) / (commits - before.commits),
+		cpuMicros: median(cpu),
+	};
+}
+
+async function dispatchLine(store: StoreName): Promise<Line> {
+	const target = await openTarget(store, partitions);
+	await dispatch(target, 200);
+	const latencies: number[] = [];
+	const medians: number[] = [];
+	for (let round = 0; round < rounds; round++) {
+		if (store === "sqlite") latencies.push(commitLatency(join(target.folder, `latency-${round}.db`)));
+		medians.push((await dispatch(target, 500)).p50);
+	}
+	await target.close();
+	const figure = median(medians);
+	const limit = median(latencies);
+	const against = { name: "one commit", figure: limit, ratio: figure / limit, wanted: "≤ 3" };
+	return { scenario: "dispatch p50", store, partitions, figure, unit: "ms", ...(store === "sqlite" ? { against } : undefined) };
+}
+
+async function backlogLine(store: StoreName): Promise<Line> {
+	const few: number[] = [];
+	const many: number[] = [];
+	for (let round = 0; round < Math.min(rounds, 3); round++) {
+		for (const [queued, costs] of [[1000, few], [100_000, many]] as const) {
+			const target = await openTarget(store, partitions);
+			await backlog(target, 1000, 1000);
+			costs.push(await backlog(target, queued, 4000));
+			await target.close();
+		}
+	}
+	const figure = median(many);
+	const limit = median(few);
+	const against = { name: "with 1k queued", figure: limit, ratio: figure / limit, wanted: "≤ 1.3" };
+	return { scenario: "claim+complete, 100k queued", store, partitions, figure, unit: "µs", against };
+}
+
+function sqliteVersion(): string {
+	const db = new BetterSqlite3(":memory:");
+	const version = String(db.prepare("SELECT sqlite_version()").pluck().get());
+	db.close();
+	return version;
+}
+
+function wholeNumber(name: string, text: string): number {
+	const value = Number(text);
+	if (!Number.isInteger(value) || value < 1) misuse(name, text, ["a whole number from 1"]);
+	return value;
+}
+
+function misuse(name: string, given: string, allowed: readonly string[]): never {
+	process.stderr.write(`${name}: must be ${allowed.join(", ")}; got ${given}\n\n${HELP}`);
+	process.exit(2);
+}
+
+function progress(text: string): void {
+	if (!values.json) process.stderr.write(`${text}\n`);
+}

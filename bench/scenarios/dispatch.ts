@@ -1,0 +1,24 @@
+import { median } from "../limits/sqlite-writes.ts";
+import { payload, type Target } from "../target.ts";
+
+/** Submit → the handler of an idle worker starts: milliseconds, the median and the 99th percentile. */
+export async function dispatch({ ff }: Target, count: number): Promise<{ p50: number; p99: number }> {
+	let started = () => {};
+	const worker = ff.worker({ concurrency: 16, handleSignals: false });
+	worker.handle("ping", async () => {
+		started();
+	});
+	await worker.start();
+	const times: number[] = [];
+	for (let n = 0; n < count; n++) {
+		const begun = new Promise<void>((resolve) => (started = resolve));
+		const startedAt = performance.now();
+		const submitted = ff.submit("ping", payload(n));
+		await begun;
+		times.push(performance.now() - startedAt);
+		await (await submitted).wait();
+	}
+	await worker.stop();
+	const sorted = [...times].sort((a, b) => a - b);
+	return { p50: median(times), p99: sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN };
+}

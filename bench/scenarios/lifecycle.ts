@@ -1,0 +1,29 @@
+import { payload, type Target } from "../target.ts";
+
+const SUBMITTERS = 64;
+const CONCURRENCY = 16;
+
+/** Submit → claim → complete, all at once: 64 submitters, one worker with 16 no-op handlers. Lifecycles per second. */
+export async function lifecycle({ ff }: Target, count: number): Promise<number> {
+	let done = 0;
+	let finish = () => {};
+	const finished = new Promise<void>((resolve) => (finish = resolve));
+	const worker = ff.worker({ concurrency: CONCURRENCY, handleSignals: false });
+	worker.use(async (_context, next) => {
+		const result = await next();
+		if (++done === count) finish();
+		return result;
+	});
+	worker.handle("noop", async () => ({ ok: true }));
+	const startedAt = performance.now();
+	await worker.start();
+	let submitted = 0;
+	const submitter = async () => {
+		while (submitted < count) await ff.submit("noop", payload(submitted++));
+	};
+	await Promise.all(Array.from({ length: SUBMITTERS }, submitter));
+	await finished;
+	// The last handlers have run; stopping waits until their outcomes are committed.
+	await worker.stop();
+	return count / ((performance.now() - startedAt) / 1000);
+}
