@@ -12,7 +12,6 @@
  *   queue names inline / as numbers        59 / 55        kept inline: there are queues per execution, and a table of
  *                                                         names that only grows, or is swept, is not worth 7 %
  *   a row per event / per commit           59 / 56        kept per event: owners are forgotten one by one
- *   checkpoint every 1000 / 4000 pages     59 / 55        but a stall of 8 ms grows to 20
  */
 
 /** "FFab": tells our files from those of other programs. */

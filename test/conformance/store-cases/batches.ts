@@ -23,12 +23,13 @@ export function batchCases(test: Case): void {
 	test("a unit sees what the units before it removed", async (trial) => {
 		const version = await trial.apply([put("a", "one")]);
 		const { results, commit } = await trial.commit([
+			check(["a", version]),
 			remove("a", version),
 			check(["a", version]),
 			check(["a", 0]),
 			put("a", "two"),
 		]);
-		expect(results.map(({ ok }) => ok)).toEqual([true, false, true, true]);
+		expect(results.map(({ ok }) => ok)).toEqual([true, true, false, true, true]);
 		expect(await trial.record("a")).toEqual({ key: "a", version: commit, doc: "two" });
 	});
 

@@ -111,6 +111,14 @@ export function queueCases(test: Case): void {
 		expect(await trial.keys("q")).toEqual(["a"]);
 	});
 
+	test("entries both removed and added by a unit are there, among many that are only added", async (trial) => {
+		const kept = Array.from({ length: 5 }, (_, n) => entry("q", n, `kept-${n}`));
+		await add(trial, ...kept);
+		const others = Array.from({ length: 200 }, (_, n) => entry("q", 100 + n, `other-${n}`));
+		await trial.apply([unit({ put: [{ key: "a", doc: "" }], indexRemoved: kept, indexAdded: [...kept, ...others] })]);
+		expect(await trial.keys("q")).toEqual([...kept, ...others].map(({ key }) => key));
+	});
+
 	test("an entry moves within its queue", async (trial) => {
 		await add(trial, entry("q", 1, "a"), entry("q", 2, "b"));
 		await trial.apply([
