@@ -22,6 +22,7 @@ export {
 } from "./library/flowfabric.ts";
 export type { OpenOptions } from "./library/open.ts";
 export { ExecutionFailed, Run, type WaitOptions } from "./library/run.ts";
+export { exportFile, importFile } from "./library/transfer.ts";
 export type { Context, Handler, Middleware } from "./worker/context.ts";
 export { type AbortCause, HandlerAborted, RetryAfter, TerminalError } from "./worker/errors.ts";
 export type { Logger } from "./worker/logger.ts";

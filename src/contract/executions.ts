@@ -158,12 +158,7 @@ export const listRequest = shape(
 		{
 			namespace: Type.Optional(namespace),
 			lane: Type.Optional(lane),
-			state: Type.Optional(
-				Type.Union(
-					PUBLIC_STATES.map((state) => Type.Literal(state)),
-					{ allowed: `must be one of ${PUBLIC_STATES.join(", ")}` },
-				),
-			),
+			state: Type.Optional(Type.Enum([...PUBLIC_STATES], { allowed: `must be one of ${PUBLIC_STATES.join(", ")}` })),
 			limit: Type.Optional(integer(1, 1000, "Most executions on a page (100)")),
 			cursor: Type.Optional(text(1, 4096, "Where the page before this one ended")),
 		},

@@ -3,6 +3,7 @@ import { type CreateRequest, createRequest } from "../contract/executions.ts";
 import { MAX_DELAY_MS } from "../contract/fields.ts";
 import { makeId, slotOf } from "../kernel/ids.ts";
 import { inputBlobKey } from "../kernel/payload.ts";
+import { idempotencySubject } from "../kernel/records/idempotency-key.ts";
 import type { CreateCommand } from "../kernel/rules/create.ts";
 import { bodyHash, contentOf, pack } from "./payloads.ts";
 
@@ -20,7 +21,7 @@ export function createCommand(request: unknown, context: SubmissionContext): Cre
 	const { namespace = "default", lane = "default", idempotencyKey, traceparent, input, inputBase64, ...rest } = given;
 	checkDelay(given, context.now);
 	const content = contentOf({ field: "input", value: input, base64: inputBase64, contentType: given.contentType });
-	const slot = idempotencyKey ? slotOf(`${namespace}:${idempotencyKey}`) : slotOf(context.uuid);
+	const slot = idempotencyKey ? slotOf(idempotencySubject(namespace, idempotencyKey)) : slotOf(context.uuid);
 	const executionId = makeId("ex", context.uuid, slot);
 	const { payload, blob } = pack(content, inputBlobKey(executionId));
 	return {

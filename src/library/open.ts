@@ -4,7 +4,7 @@ import { Engine } from "../engine/engine.ts";
 import { LocalBackend } from "../engine/local-backend.ts";
 import { FORMAT, indexOf, migrate } from "../kernel/format.ts";
 import { openStore } from "../store/open.ts";
-import { StoreOpenError } from "../store/port.ts";
+import { type RecordFormat, type Store, StoreOpenError, type StoreOptions } from "../store/port.ts";
 import { quietLogger } from "../worker/logger.ts";
 
 export interface OpenOptions {
@@ -26,15 +26,10 @@ const MAX_PARTITIONS = 256;
 /** An engine in this process, started. */
 export async function openBackend(url: string, options: OpenOptions): Promise<LocalBackend> {
 	const { partitions, retentionMs = DEFAULT_RETENTION_MS, actor = "local", testClock } = options;
-	checkInteger("partitions", partitions, 1, MAX_PARTITIONS);
 	checkInteger("retentionMs", retentionMs, 0, Number.MAX_SAFE_INTEGER);
-	const store = await openStore(url, {
+	const store = await openStoreAt(url, {
 		...(partitions === undefined ? undefined : { partitions }),
 		...(testClock ? { testClock: testClock.now } : undefined),
-		format: { format: FORMAT, migrate, indexOf },
-	}).catch((error: unknown) => {
-		if (!(error instanceof StoreOpenError)) throw error;
-		throw new FlowFabricError(error.code, { message: error.message, details: error.details, cause: error });
 	});
 	const engine = new Engine({
 		store,
@@ -50,6 +45,19 @@ export async function openBackend(url: string, options: OpenOptions): Promise<Lo
 	}
 	return new LocalBackend({ engine, actor, retentionMs });
 }
+
+/** The store at a URL with this version's format; what is wrong with it is told as any other refusal. */
+export async function openStoreAt(url: string, options: Omit<StoreOptions, "format"> = {}): Promise<Store> {
+	checkInteger("partitions", options.partitions, 1, MAX_PARTITIONS);
+	try {
+		return await openStore(url, { ...options, format: recordFormat });
+	} catch (error) {
+		if (!(error instanceof StoreOpenError)) throw error;
+		throw new FlowFabricError(error.code, { message: error.message, details: error.details, cause: error });
+	}
+}
+
+export const recordFormat: RecordFormat = { format: FORMAT, migrate, indexOf };
 
 function checkInteger(field: string, value: number | undefined, low: number, high: number): void {
 	if (value === undefined || (Number.isInteger(value) && value >= low && value <= high)) return;

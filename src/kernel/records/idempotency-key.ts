@@ -9,8 +9,13 @@ export interface IdempotencyKeyRecord {
 
 export const idempotencyKeyDefaults: IdempotencyKeyRecord = { executionId: "", bodyHash: "", expiresAt: 0 };
 
+export const IDEMPOTENCY_KEY_PREFIX = "key:";
+
+/** What an idempotency key is hashed by: its execution takes the slot of this text. */
+export const idempotencySubject = (namespace: string, key: string): string => `${namespace}:${key}`;
+
 export const idempotencyKeyKey = (namespace: string, key: string): Key<IdempotencyKeyRecord> =>
-	`key:${namespace}:${key}`;
+	IDEMPOTENCY_KEY_PREFIX + idempotencySubject(namespace, key);
 
 export const makeIdempotencyKey = (fields: Partial<IdempotencyKeyRecord>): IdempotencyKeyRecord =>
 	makeRecord(idempotencyKeyDefaults, fields);

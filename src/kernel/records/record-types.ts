@@ -1,6 +1,7 @@
+import { slotOf, trustedSlot } from "../ids.ts";
 import { attemptDefaults } from "./attempt.ts";
 import { executionDefaults } from "./execution.ts";
-import { idempotencyKeyDefaults } from "./idempotency-key.ts";
+import { IDEMPOTENCY_KEY_PREFIX, idempotencyKeyDefaults } from "./idempotency-key.ts";
 import { laneDefaults } from "./lane.ts";
 import { decodeRecord } from "./record.ts";
 
@@ -16,7 +17,7 @@ const defaultsOf: Record<RecordType, object> = {
 /** A key tells what kind of record it names; undefined for keys of a later version. */
 export function recordTypeOf(key: string): RecordType | undefined {
 	if (key.startsWith("ex_")) return key.includes("/") ? "attempt" : "execution";
-	if (key.startsWith("key:")) return "idempotencyKey";
+	if (key.startsWith(IDEMPOTENCY_KEY_PREFIX)) return "idempotencyKey";
 	if (key.startsWith("lane:")) return "lane";
 	return undefined;
 }
@@ -25,4 +26,18 @@ export function recordTypeOf(key: string): RecordType | undefined {
 export function decode(key: string, doc: string): object {
 	const type = recordTypeOf(key);
 	return decodeRecord(type ? defaultsOf[type] : {}, doc);
+}
+
+/** The slot a record, a blob or an owner of events lives in; undefined for what every partition has a copy of. */
+export function slotOfKey(key: string): number | undefined {
+	switch (recordTypeOf(key)) {
+		case "execution":
+			return trustedSlot(key);
+		case "attempt":
+			return trustedSlot(key.slice(0, key.indexOf("/")));
+		case "idempotencyKey":
+			return slotOf(key.slice(IDEMPOTENCY_KEY_PREFIX.length));
+		default:
+			return undefined;
+	}
 }

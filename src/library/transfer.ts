@@ -1,0 +1,41 @@
+import { createReadStream, createWriteStream } from "node:fs";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { slotOfKey } from "../kernel/records/record-types.ts";
+import { exportStore } from "../store/transfer/export.ts";
+import { importStore } from "../store/transfer/import.ts";
+import type { Counts } from "../store/transfer/line.ts";
+import { openStoreAt, recordFormat } from "./open.ts";
+
+/** Back-up, and moving between stores or partition counts: everything a store holds as a file of JSON lines. */
+
+/** Writes all of a store to a new file. The store must not be open elsewhere. */
+export async function exportFile(url: string, path: string): Promise<void> {
+	const store = await openStoreAt(url);
+	try {
+		const lines = async function* () {
+			for await (const line of exportStore(store, recordFormat)) yield `${line}\n`;
+		};
+		await pipeline(Readable.from(lines()), createWriteStream(path, { flags: "wx" }));
+	} finally {
+		await store.close();
+	}
+}
+
+/** Takes such a file into an empty store, which may have another number of partitions. */
+export async function importFile(path: string, url: string, options: { partitions?: number } = {}): Promise<Counts> {
+	const store = await openStoreAt(url, options);
+	try {
+		const lines = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
+		return await importStore(store, lines, {
+			format: recordFormat,
+			partitionOf(key) {
+				const slot = slotOfKey(key);
+				return slot === undefined ? undefined : slot % store.partitions;
+			},
+		});
+	} finally {
+		await store.close();
+	}
+}

@@ -1,0 +1,43 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { exportFile, FlowFabric, importFile } from "../../src/index.ts";
+
+let folder: string;
+beforeAll(async () => {
+	folder = await mkdtemp(join(tmpdir(), "flowfabric-move-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+test("a store moves to another file with more partitions, and work goes on there", async () => {
+	const from = `sqlite:${join(folder, "from.db")}`;
+	const to = `sqlite:${join(folder, "to.db")}`;
+	const file = join(folder, "all.jsonl");
+	const before = await FlowFabric.open(from);
+	const done = await before.submit("echo", { text: "x".repeat(10_000) }, { idempotencyKey: "first" });
+	const [claimed] = await before.backend.claim({ workerId: "w", instanceId: "w" });
+	const fence = { leaseId: claimed?.lease.id ?? "", epoch: claimed?.lease.epoch ?? 0 };
+	await before.backend.complete(done.id, { fence, result: "y".repeat(10_000) });
+	const waiting = await before.submit("echo", "later");
+	const history = await before.events(done.id);
+	const view = await before.get(done.id);
+	await before.close();
+
+	await exportFile(from, file);
+	await expect(exportFile(from, file)).rejects.toThrow("EEXIST");
+	const counts = await importFile(file, to, { partitions: 8 });
+	expect(counts).toEqual({ records: 3, blobs: 2, events: 4 });
+
+	const after = await FlowFabric.open(to);
+	expect(await after.get(done.id)).toEqual(view);
+	expect((await after.events(done.id)).events).toEqual(history.events);
+	expect(await after.result(done.id)).toBe("y".repeat(10_000));
+	const again = await after.submit("echo", { text: "x".repeat(10_000) }, { idempotencyKey: "first" });
+	expect(again).toMatchObject({ id: done.id, created: false });
+	const worker = after.worker({ handleSignals: false });
+	worker.handle("echo", async (_context, input) => input);
+	await worker.start();
+	expect(await after.run(waiting.id).result({ timeoutMs: 10_000 })).toBe("later");
+	await after.close();
+});
