@@ -1,0 +1,166 @@
+import { expect } from "vitest";
+import { type PublicCase, refusal } from "../scene.ts";
+
+/** What was accepted outlives the engine that accepted it. */
+export function reopeningCases(test: PublicCase): void {
+	test("work, payloads, attempts, events and lists are as they were", async (scene) => {
+		const big = "x".repeat(50_000);
+		const { id, fence } = await scene.start({ input: { big }, priority: 3, policy: { maxReplays: 2 } });
+		await scene.backend.complete(id, { fence, result: { big } });
+		await scene.backend.replay(id);
+		const again = await scene.take();
+		await scene.backend.fail(id, { fence: again.fence, reason: "broken" });
+		const waiting = await scene.create({ lane: "elsewhere", delayMs: 60_000 });
+		const look = async () => [
+			await scene.get(id),
+			await scene.get(waiting),
+			await scene.events(id),
+			await scene.backend.attempts(id),
+			await scene.backend.input(id),
+			await scene.listed(),
+		];
+		const before = await look();
+		await scene.reopen();
+		expect(await look()).toEqual(before);
+	});
+
+	test("waiting work is claimed in its order after opening again", async (scene) => {
+		const low = await scene.create({ priority: 1 });
+		const high = await scene.create({ priority: 2 });
+		await scene.reopen();
+		expect((await scene.claim({ max: 2 })).map(({ id }) => id)).toEqual([high, low]);
+	});
+
+	test("work created before is older than work created after", async (scene) => {
+		const before = await scene.create();
+		await scene.reopen(1);
+		const after = await scene.create();
+		expect((await scene.take()).id).toBe(before);
+		expect((await scene.take()).id).toBe(after);
+	});
+
+	test("a lease outlives its engine: the holder goes on with its fence", async (scene) => {
+		const { id, fence } = await scene.start({}, { leaseMs: 10_000 });
+		await scene.reopen(5000);
+		expect((await scene.get(id)).publicState).toBe("active");
+		expect(await scene.backend.complete(id, { fence, result: 1 })).toEqual({ publicState: "completed" });
+	});
+
+	test("a lease that ran out meanwhile waits a third of its ttl for its holder to renew", async (scene) => {
+		const { id, fence } = await scene.start({}, { leaseMs: 9000 });
+		await scene.reopen(60_000);
+		await scene.clock.advance(2999);
+		expect(await scene.get(id)).toMatchObject({ publicState: "active", state: { ownershipState: "lease_expired" } });
+		const [renewed] = await scene.backend.renew({ leases: [{ executionId: id, ...fence }] });
+		expect(renewed).toMatchObject({ ok: true, expiresAt: scene.now + 9000 });
+		await scene.clock.advance(8999);
+		expect(await scene.get(id)).toMatchObject({ publicState: "active", state: { ownershipState: "leased" } });
+	});
+
+	test("a lease that nobody renews after opening lapses when a third of its ttl is over", async (scene) => {
+		const { id } = await scene.start({}, { leaseMs: 9000 });
+		await scene.reopen(60_000);
+		await scene.clock.advance(2999);
+		expect((await scene.get(id)).publicState).toBe("active");
+		await scene.clock.advance(1);
+		expect(await scene.get(id)).toMatchObject({ publicState: "waiting", reclaims: 1 });
+	});
+
+	test("a long lease waits 10 seconds for its holder, not a third of its ttl", async (scene) => {
+		const { id } = await scene.start({}, { leaseMs: 3_600_000 });
+		await scene.reopen(2 * 3_600_000);
+		await scene.clock.advance(9999);
+		expect((await scene.get(id)).publicState).toBe("active");
+		await scene.clock.advance(1);
+		expect((await scene.get(id)).publicState).toBe("waiting");
+	});
+
+	test("a lease that has not run out lapses at its own time if that is later", async (scene) => {
+		const { id } = await scene.start({}, { leaseMs: 30_000 });
+		await scene.reopen(5000);
+		await scene.clock.advance(24_999);
+		expect((await scene.get(id)).publicState).toBe("active");
+		await scene.clock.advance(1);
+		expect((await scene.get(id)).publicState).toBe("waiting");
+	});
+
+	test("delays and retries that came due meanwhile are late, not lost", async (scene) => {
+		const retry = { backoff: { type: "fixed" as const, delayMs: 1000 } };
+		const { id, fence } = await scene.start({ policy: { retry } });
+		await scene.backend.fail(id, { fence, reason: "broken" });
+		const delayed = await scene.create({ delayMs: 1000 });
+		await scene.reopen(60_000);
+		await scene.clock.settle();
+		expect((await scene.claim({ max: 5 })).map((each) => each.id)).toEqual([id, delayed]);
+	});
+
+	test("delays still running end at their time", async (scene) => {
+		const id = await scene.create({ delayMs: 10_000 });
+		await scene.reopen(4000);
+		await scene.clock.advance(5999);
+		expect((await scene.get(id)).publicState).toBe("delayed");
+		await scene.clock.advance(1);
+		expect((await scene.get(id)).publicState).toBe("waiting");
+	});
+
+	test("deadlines, grace and retention that came due meanwhile take effect", async (scene) => {
+		const deadline = await scene.create({ policy: { timeouts: { deadlineMs: 1000 } } });
+		const trimmed = await scene.finished({ lane: "elsewhere", policy: { retentionMs: 1000 } });
+		const asked = await scene.start({ lane: "asked" }, { leaseMs: 3_600_000 });
+		await scene.backend.cancel(asked.id, { graceMs: 1000 });
+		await scene.reopen(60_000);
+		await scene.clock.settle();
+		expect((await scene.get(deadline)).publicState).toBe("expired");
+		expect((await scene.get(asked.id)).publicState).toBe("cancelled");
+		expect((await refusal(scene.backend.get(trimmed.id))).code).toBe("execution_not_found");
+	});
+
+	test("a repeated command still gives its first answer", async (scene) => {
+		const { id, fence } = await scene.start({ policy: { retry: { backoff: { type: "fixed", delayMs: 60_000 } } } });
+		const answer = await scene.backend.fail(id, { fence, reason: "broken" });
+		await scene.reopen(1000);
+		expect(await scene.backend.fail(id, { fence, reason: "broken" })).toEqual(answer);
+	});
+
+	test("an idempotency key still leads to its execution", async (scene) => {
+		const id = await scene.create({ idempotencyKey: "k", input: 1 });
+		await scene.reopen(1000);
+		expect(await scene.create({ idempotencyKey: "k", input: 1 })).toBe(id);
+		expect((await refusal(scene.create({ idempotencyKey: "k", input: 2 }))).code).toBe("idempotency_conflict");
+	});
+
+	test("cursors of lists and events go on where they were", async (scene) => {
+		const ids: string[] = [];
+		for (let n = 0; n < 6; n++) {
+			ids.unshift(await scene.create());
+			await scene.clock.advance(1);
+		}
+		const page = await scene.backend.list({ limit: 3 });
+		const { id } = await scene.take();
+		const { nextCursor } = await scene.backend.events(id, { limit: 1 });
+		await scene.reopen();
+		await scene.create();
+		const rest = await scene.backend.list({ limit: 10, cursor: page.nextCursor ?? "" });
+		expect(rest.executions.map((each) => each.id)).toEqual(ids.slice(3));
+		const since = await scene.backend.events(id, { cursor: nextCursor });
+		expect(since.events.map(({ type }) => type)).toEqual(["claimed"]);
+	});
+
+	test("events go on with the next number", async (scene) => {
+		const { id, fence } = await scene.start();
+		await scene.reopen();
+		await scene.backend.complete(id, { fence });
+		expect((await scene.events(id)).map(({ seq, type }) => [seq, type])).toEqual([
+			[1, "created"],
+			[2, "claimed"],
+			[3, "completed"],
+		]);
+	});
+
+	test("leases claimed after opening have the next epoch", async (scene) => {
+		const { id, fence } = await scene.start();
+		await scene.backend.release(id, { fence });
+		await scene.reopen();
+		expect(await scene.take()).toMatchObject({ id, lease: { epoch: 2 } });
+	});
+}

@@ -1,0 +1,55 @@
+import { badCallCases } from "./public-cases/bad-calls.ts";
+import { badCreateCases } from "./public-cases/bad-creates.ts";
+import { batchCases } from "./public-cases/batches.ts";
+import { cancelCases } from "./public-cases/cancelling.ts";
+import { claimOrderCases } from "./public-cases/claim-order.ts";
+import { claimWaitingCases } from "./public-cases/claim-waiting.ts";
+import { creationCases } from "./public-cases/creation.ts";
+import { fenceCases } from "./public-cases/fences.ts";
+import { handBackCases } from "./public-cases/hand-back.ts";
+import { historyCases } from "./public-cases/histories.ts";
+import { idempotencyCases } from "./public-cases/idempotency.ts";
+import { listingCases } from "./public-cases/listing.ts";
+import { lostWorkCases } from "./public-cases/lost-work.ts";
+import { noticeCases } from "./public-cases/notices.ts";
+import { operatorCases } from "./public-cases/operators.ts";
+import { payloadCases } from "./public-cases/payloads.ts";
+import { renewalCases } from "./public-cases/renewals.ts";
+import { reopeningCases } from "./public-cases/reopening.ts";
+import { retentionCases } from "./public-cases/retention.ts";
+import { retryCases } from "./public-cases/retries.ts";
+import { situationCases } from "./public-cases/situations.ts";
+import { timeoutCases } from "./public-cases/timeouts.ts";
+import { waitingCases } from "./public-cases/waiting.ts";
+import { publicRows } from "./public-rows.ts";
+import { publicSuite, type Subjects } from "./public-suite.ts";
+
+const always: Subjects = {
+	situations: situationCases,
+	creation: creationCases,
+	idempotency: idempotencyCases,
+	batches: batchCases,
+	"claim order": claimOrderCases,
+	"claim waiting": claimWaitingCases,
+	renewals: renewalCases,
+	fences: fenceCases,
+	retries: retryCases,
+	"hand-back": handBackCases,
+	cancelling: cancelCases,
+	operators: operatorCases,
+	"lost work": lostWorkCases,
+	timeouts: timeoutCases,
+	retention: retentionCases,
+	histories: historyCases,
+	listing: listingCases,
+	payloads: payloadCases,
+	waiting: waitingCases,
+	notices: noticeCases,
+	"bad creates": badCreateCases,
+	"bad calls": badCallCases,
+};
+
+for (const row of publicRows) {
+	publicSuite("public", row, always);
+	if (row.keeps) publicSuite("public over reopening", row, { reopening: reopeningCases });
+}
