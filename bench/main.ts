@@ -49,7 +49,8 @@ const rounds = wholeNumber("--rounds", values.rounds);
 const partitions = wholeNumber("--partitions", values.partitions);
 const scenarios = positionals.length > 0 ? positionals : [...SCENARIOS];
 const stores: StoreName[] = values.store === undefined ? [...STORES] : [values.store as StoreName];
-for (const scenario of scenarios) if (!SCENARIOS.some((known) => known === scenario)) misuse("scenario", scenario, SCENARIOS);
+for (const scenario of scenarios)
+	if (!SCENARIOS.some((known) => known === scenario)) misuse("scenario", scenario, SCENARIOS);
 for (const store of stores) if (!STORES.includes(store)) misuse("--store", store, STORES);
 
 const lines: Line[] = [];
@@ -57,7 +58,11 @@ for (const scenario of scenarios) for (const store of stores) lines.push(await m
 const facts = machine(sqliteVersion(), wholeNumber("--seed", values.seed));
 if (values.json) process.stdout.write(`${JSON.stringify({ machine: facts, lines }, null, "\t")}\n`);
 else {
-	process.stdout.write(`\n${Object.entries(facts).map(([name, value]) => `${name} ${value}`).join(", ")}\n\n${table(lines)}\n`);
+	process.stdout.write(
+		`\n${Object.entries(facts)
+			.map(([name, value]) => `${name} ${value}`)
+			.join(", ")}\n\n${table(lines)}\n`,
+	);
 }
 
 async function measure(scenario: string, store: StoreName): Promise<Line> {
@@ -129,14 +134,24 @@ async function dispatchLine(store: StoreName): Promise<Line> {
 	const figure = median(medians);
 	const limit = median(latencies);
 	const against = { name: "one commit", figure: limit, ratio: figure / limit, wanted: "≤ 3" };
-	return { scenario: "dispatch p50", store, partitions, figure, unit: "ms", ...(store === "sqlite" ? { against } : undefined) };
+	return {
+		scenario: "dispatch p50",
+		store,
+		partitions,
+		figure,
+		unit: "ms",
+		...(store === "sqlite" ? { against } : undefined),
+	};
 }
 
 async function backlogLine(store: StoreName): Promise<Line> {
 	const few: number[] = [];
 	const many: number[] = [];
 	for (let round = 0; round < Math.min(rounds, 3); round++) {
-		for (const [queued, costs] of [[1000, few], [100_000, many]] as const) {
+		for (const [queued, costs] of [
+			[1000, few],
+			[100_000, many],
+		] as const) {
 			const target = await openTarget(store, partitions);
 			await backlog(target, 1000, 1000);
 			costs.push(await backlog(target, queued, 4000));

@@ -28,7 +28,9 @@ export interface Machine {
 }
 
 export function machine(sqlite: string, seed: number): Machine {
-	const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
+	const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+		version: string;
+	};
 	return {
 		node: process.version,
 		cpu: cpus()[0]?.model ?? "unknown",
@@ -44,7 +46,9 @@ export function machine(sqlite: string, seed: number): Machine {
 
 function gitCommit(): string {
 	try {
-		return execFileSync("git", ["rev-parse", "--short", "HEAD"], { stdio: ["ignore", "pipe", "ignore"] }).toString().trim();
+		return execFileSync("git", ["rev-parse", "--short", "HEAD"], { stdio: ["ignore", "pipe", "ignore"] })
+			.toString()
+			.trim();
 	} catch {
 		return "unknown";
 	}
@@ -63,7 +67,14 @@ export function table(lines: readonly Line[]): string {
 	]);
 	const all = [["scenario", "store", "figure", "against", "ratio", "wanted", "units/commit", "CPU µs each"], ...rows];
 	const widths = (all[0] ?? []).map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
-	return all.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd()).join("\n");
+	return all
+		.map((row) =>
+			row
+				.map((cell, column) => cell.padEnd(widths[column] ?? 0))
+				.join("  ")
+				.trimEnd(),
+		)
+		.join("\n");
 }
 
 const show = (figure: number): string => (figure >= 100 ? figure.toFixed(0) : figure.toFixed(figure >= 10 ? 1 : 3));

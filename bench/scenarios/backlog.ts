@@ -1,5 +1,5 @@
-import { batchSubmit } from "./batch-submit.ts";
 import type { Target } from "../target.ts";
+import { batchSubmit } from "./batch-submit.ts";
 
 const CLAIM = 16;
 
@@ -12,7 +12,9 @@ export async function backlog(target: Target, queued: number, count: number): Pr
 	for (let done = 0; done < count; ) {
 		const claimed = await backend.claim({ ...who, max: CLAIM });
 		await Promise.all(
-			claimed.map(({ id, lease }) => backend.complete(id, { fence: { leaseId: lease.id, epoch: lease.epoch }, result: { ok: true } })),
+			claimed.map(({ id, lease }) =>
+				backend.complete(id, { fence: { leaseId: lease.id, epoch: lease.epoch }, result: { ok: true } }),
+			),
 		);
 		done += claimed.length;
 		if (claimed.length === 0) throw new Error("nothing to claim although work waits");

@@ -6,7 +6,10 @@ const BATCH = 1000;
 export async function batchSubmit({ ff }: Target, count: number): Promise<number> {
 	const startedAt = performance.now();
 	for (let from = 0; from < count; from += BATCH) {
-		const items = Array.from({ length: Math.min(BATCH, count - from) }, (_, n) => ({ kind: "noop", input: payload(from + n) }));
+		const items = Array.from({ length: Math.min(BATCH, count - from) }, (_, n) => ({
+			kind: "noop",
+			input: payload(from + n),
+		}));
 		const results = await ff.submitMany(items);
 		const bad = results.find((result) => !result.ok);
 		if (bad) throw new Error(`an item was refused: ${JSON.stringify(bad)}`);

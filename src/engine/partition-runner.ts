@@ -2,7 +2,15 @@ import { refusalError } from "../contract/errors.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { type Outcome, refuse } from "../kernel/outcome.ts";
 import type { Entry } from "../kernel/tx.ts";
-import { type Batch, type CommitReply, type Store, type StoredRecord, StoreError, type Unit } from "../store/port.ts";
+import {
+	type Batch,
+	type CommitReply,
+	hasWrites,
+	type Store,
+	type StoredRecord,
+	StoreError,
+	type Unit,
+} from "../store/port.ts";
 import { BatchBuilder } from "./batch-builder.ts";
 import type { Clock } from "./clock.ts";
 import { QueueHeads } from "./queue-heads.ts";
@@ -256,7 +264,7 @@ export class PartitionRunner {
 			if (at > reply.time) this.time.stall();
 			return drafts.flatMap((draft) => this.#abandon(draft));
 		}
-		const mine = drafts.some((draft) => draft.writes) ? 1 : 0;
+		const mine = units.some(hasWrites) ? 1 : 0;
 		if (reply.commit > this.#lastCommit + mine) this.heads.forgetAll();
 		this.#lastCommit = Math.max(reply.commit, this.#lastCommit);
 		return this.#settle(drafts, reply);

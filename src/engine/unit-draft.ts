@@ -38,10 +38,6 @@ export class UnitDraft {
 		this.blobsRemoved = read.blobsRemoved;
 	}
 
-	get writes(): boolean {
-		return this.written.size > 0 || this.events.length > 0 || this.blobs.length > 0;
-	}
-
 	append(contents: UnitContents): void {
 		this.events.push(...contents.events);
 		if (contents.forgotten.length > 0) this.forgotten = [...this.forgotten, ...contents.forgotten];

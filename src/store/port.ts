@@ -19,6 +19,7 @@ export interface StoredRecord {
 	doc: string;
 }
 
+/** A key stands in a queue at most once; an entry is removed by naming it with the score it has. */
 export interface IndexEntry {
 	queue: string;
 	key: string;
@@ -75,6 +76,20 @@ export interface Unit {
 	wantsTurn: boolean;
 }
 
+/** Whether a unit changes anything, rather than only asking whether what it read still holds. */
+export function hasWrites(unit: Unit): boolean {
+	return (
+		unit.put.length > 0 ||
+		unit.removed.length > 0 ||
+		unit.indexAdded.length > 0 ||
+		unit.indexRemoved.length > 0 ||
+		unit.events.length > 0 ||
+		unit.forgotten.length > 0 ||
+		unit.blobs.length > 0 ||
+		unit.blobsRemoved.length > 0
+	);
+}
+
 export interface Batch {
 	/** The engine that sends it, and its running number in this partition. */
 	engine: string;
@@ -126,7 +141,7 @@ export interface Store {
 	readonly unitsPerBatch: number;
 	read(partition: number, keys: readonly string[]): Promise<Timed & { records: StoredRecord[] }>;
 	readBlobs(partition: number, keys: readonly string[]): Promise<Timed & { blobs: (Uint8Array | undefined)[] }>;
-	/** The first entries of a queue, ascending by score then key. */
+	/** The first entries of a queue, ascending by score then key (by the store's own order of characters beyond ASCII). */
 	first(
 		partition: number,
 		queue: string,

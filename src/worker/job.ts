@@ -52,10 +52,12 @@ export class Job {
 			(error: unknown) => () => this.#fail(error),
 		);
 		this.handled = handling.then(() => {});
-		this.done = handling.then((report) => this.#tell(report)).catch((error: unknown) => {
-			// The lease stays until it lapses and the work returns by itself: nothing is lost, but somebody should know.
-			this.#log.error(`its outcome could not be told: ${String(error)}`);
-		});
+		this.done = handling
+			.then((report) => this.#tell(report))
+			.catch((error: unknown) => {
+				// The lease stays until it lapses and the work returns by itself: nothing is lost, but somebody should know.
+				this.#log.error(`its outcome could not be told: ${String(error)}`);
+			});
 	}
 
 	/** What a renewal said of this lease. */

@@ -162,13 +162,7 @@ export class SimStore implements Store {
 	}
 
 	watch(partition: number, key: string): () => void {
-		const { watched } = this.#partition(partition);
-		watched.set(key, (watched.get(key) ?? 0) + 1);
-		return () => {
-			const left = (watched.get(key) ?? 1) - 1;
-			if (left > 0) watched.set(key, left);
-			else watched.delete(key);
-		};
+		return this.#partition(partition).watches.add(key);
 	}
 
 	onNotice(listener: (notice: Notice) => void): void {

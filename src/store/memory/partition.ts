@@ -2,6 +2,7 @@ import {
 	type Batch,
 	type CommitReply,
 	type EventEntry,
+	hasWrites,
 	type LoggedEvent,
 	type LogPosition,
 	type Notice,
@@ -12,6 +13,7 @@ import {
 	type Unit,
 	type UnitResult,
 } from "../port.ts";
+import { Watches } from "../watches.ts";
 import { SortedSet } from "./sorted-set.ts";
 
 const DUE = "due";
@@ -31,7 +33,7 @@ export class MemoryPartition {
 	readonly queues = new Map<string, SortedSet>();
 	readonly blobs = new Map<string, Uint8Array>();
 	readonly histories = new Map<string, LoggedEvent[]>();
-	readonly watched = new Map<string, number>();
+	readonly watches = new Watches();
 	log: (LoggedEvent & { orphan?: boolean })[] = [];
 	commits = 0;
 	/** High-water mark of time: what was told once is never undercut. */
@@ -163,11 +165,11 @@ export class MemoryPartition {
 	#apply(unit: Unit, commit: number, eventsBefore: number, notice: Notice): void {
 		for (const { key, doc } of unit.put) {
 			this.records.set(key, { key, version: this.versionFor(key, commit), doc });
-			if (this.watched.has(key)) notice.changed.push(key);
+			if (this.watches.has(key)) notice.changed.push(key);
 		}
 		for (const key of unit.removed) {
 			this.records.delete(key);
-			if (this.watched.has(key)) notice.changed.push(key);
+			if (this.watches.has(key)) notice.changed.push(key);
 		}
 		for (const { queue, key, score } of unit.indexRemoved) {
 			const set = this.queues.get(queue);
@@ -183,7 +185,7 @@ export class MemoryPartition {
 			}
 			set.add({ key, score });
 		}
-		for (const blob of unit.blobs) this.blobs.set(blob.key, blob.bytes);
+		for (const blob of unit.blobs) this.blobs.set(blob.key, new Uint8Array(blob.bytes));
 		for (const key of unit.blobsRemoved) this.blobs.delete(key);
 		unit.events.forEach((event, n) => {
 			this.#append(event, commit, eventsBefore + n);
@@ -207,10 +209,6 @@ export class MemoryPartition {
 	#nextDue(): number | undefined {
 		return this.first(DUE, 1)[0]?.score;
 	}
-}
-
-export function hasWrites(unit: Unit): boolean {
-	return unit.put.length > 0 || unit.removed.length > 0 || unit.events.length > 0 || unit.blobs.length > 0;
 }
 
 function* writtenKeys(unit: Unit): Iterable<string> {

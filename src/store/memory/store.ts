@@ -67,13 +67,7 @@ export class MemoryStore implements Store {
 	}
 
 	watch(partition: number, key: string): () => void {
-		const { watched } = this.#at(partition);
-		watched.set(key, (watched.get(key) ?? 0) + 1);
-		return () => {
-			const left = (watched.get(key) ?? 1) - 1;
-			if (left > 0) watched.set(key, left);
-			else watched.delete(key);
-		};
+		return this.#at(partition).watches.add(key);
 	}
 
 	onNotice(listener: (notice: Notice) => void): void {

@@ -80,7 +80,7 @@ function configure(db: Database, isNew: boolean): void {
 	// On macOS a plain fsync does not reach the disk; elsewhere this changes nothing.
 	db.pragma("fullfsync = ON");
 	db.pragma("cache_size = -65536");
-	// 8 MB of log between checkpoints: 32 MB took as long per commit, with stalls of 20 ms instead of 8.
+	// 8 MB of log between checkpoints: with 32 MB a commit took as long, and the longest stalls about doubled.
 	db.pragma("wal_autocheckpoint = 1000");
 	// A migration may make the log large; afterwards it shrinks again.
 	db.pragma("journal_size_limit = 67108864");

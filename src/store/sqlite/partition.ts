@@ -1,12 +1,14 @@
 import {
 	type Batch,
 	type CommitReply,
+	hasWrites,
 	type Notice,
 	type StoredRecord,
 	TIME_TOLERANCE_MS,
 	type Unit,
 	type UnitResult,
 } from "../port.ts";
+import { Watches } from "../watches.ts";
 import { decodeReply, encodeReply } from "./remembered-reply.ts";
 import type { Statements } from "./statements.ts";
 import { fromText, toText } from "./text.ts";
@@ -27,7 +29,7 @@ export interface Committed {
  * was read from the tables or written to them; if the transaction fails, `reload` puts it right again.
  */
 export class SqlitePartition {
-	readonly watched = new Map<string, number>();
+	readonly watches = new Watches();
 	readonly #index: number;
 	readonly #run: Statements;
 	readonly #clock: () => number;
@@ -188,7 +190,7 @@ export class SqlitePartition {
 	#writeRest(unit: Unit, commit: number, firstPlace: number, notice: Notice): void {
 		const run = this.#run;
 		const at = this.#index;
-		if (this.watched.size > 0) this.#noteChanged(unit, notice);
+		if (this.watches.size > 0) this.#noteChanged(unit, notice);
 		run.index.nextUnit();
 		for (const entry of unit.indexRemoved) {
 			this.#filled.delete(entry.queue);
@@ -211,8 +213,8 @@ export class SqlitePartition {
 	}
 
 	#noteChanged(unit: Unit, notice: Notice): void {
-		for (const { key } of unit.put) if (this.watched.has(key)) notice.changed.push(key);
-		for (const key of unit.removed) if (this.watched.has(key)) notice.changed.push(key);
+		for (const { key } of unit.put) if (this.watches.has(key)) notice.changed.push(key);
+		for (const key of unit.removed) if (this.watches.has(key)) notice.changed.push(key);
 	}
 
 	/**
@@ -237,18 +239,4 @@ export class SqlitePartition {
 		if (due !== undefined && (this.#due === undefined || due < this.#due)) notice.due = due;
 		this.#due = due;
 	}
-}
-
-/** Whether a unit changes anything, rather than only asking whether what it read still holds. */
-export function hasWrites(unit: Unit): boolean {
-	return (
-		unit.put.length > 0 ||
-		unit.removed.length > 0 ||
-		unit.indexAdded.length > 0 ||
-		unit.indexRemoved.length > 0 ||
-		unit.events.length > 0 ||
-		unit.forgotten.length > 0 ||
-		unit.blobs.length > 0 ||
-		unit.blobsRemoved.length > 0
-	);
 }

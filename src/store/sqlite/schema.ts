@@ -5,10 +5,10 @@
  * bytes, ten index entries, three events of 250 bytes); microseconds of CPU per lifecycle, the driver of the measurement
  * included. What decided the layout:
  *
- *   page size 4096 / 8192 / 16384          63 / 59 / 59   16384 writes twice the log for a lone commit
+ *   page size 4096 / 8192 / 16384          63 / 59 / 59   16384 writes more log for a lone commit
  *   record keyed directly / by row id      59 / 55        and a document above 2 KB then needs no overflow page
  *   version read first / checked by write  59 / 53
- *   a statement per row / 32 rows at once  59 / 52        index entries and events; see `RowBuffer`
+ *   a statement per row / 16 rows at once  59 / 52        see `RowBuffer`
  *   queue names inline / as numbers        59 / 55        kept inline: there are queues per execution, and a table of
  *                                                         names that only grows, or is swept, is not worth 7 %
  *   a row per event / per commit           59 / 56        kept per event: owners are forgotten one by one

@@ -3,13 +3,14 @@ import type { Database } from "better-sqlite3";
 import {
 	type Batch,
 	type CommitReply,
+	hasWrites,
 	type LogPosition,
 	type Notice,
 	type QueuePosition,
 	type Store,
 	StoreError,
 } from "../port.ts";
-import { type Committed, hasWrites, SqlitePartition } from "./partition.ts";
+import { type Committed, SqlitePartition } from "./partition.ts";
 import { prepareStatements, type RecordRow, type Statements } from "./statements.ts";
 import { fromText, toText } from "./text.ts";
 
@@ -139,16 +140,7 @@ export class SqliteStore implements Store {
 	}
 
 	watch(partition: number, key: string): () => void {
-		const { watched } = this.#at(partition);
-		watched.set(key, (watched.get(key) ?? 0) + 1);
-		let watching = true;
-		return () => {
-			if (!watching) return;
-			watching = false;
-			const left = (watched.get(key) ?? 1) - 1;
-			if (left > 0) watched.set(key, left);
-			else watched.delete(key);
-		};
+		return this.#at(partition).watches.add(key);
 	}
 
 	onNotice(listener: (notice: Notice) => void): void {

@@ -74,6 +74,7 @@ export function noticeCases(test: Case): void {
 		const unwatchFirst = trial.store.watch(trial.home, "a");
 		const unwatchSecond = trial.store.watch(trial.home, "a");
 		unwatchFirst();
+		unwatchFirst();
 		const first = await trial.apply([put("a", "1")]);
 		expect((await trial.heard()).changed).toEqual(["a"]);
 		unwatchSecond();

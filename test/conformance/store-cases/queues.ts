@@ -45,7 +45,7 @@ export function queueCases(test: Case): void {
 
 	test("huge scores keep every digit", async (trial) => {
 		const scores = [-9e15, -9e15 + 1, -8_998_300_000_000_001, -1, 8_999_999_999_999_999, 9e15];
-		await add(trial, ...scores.toReversed().map((score) => entry("q", score, "k")));
+		await add(trial, ...scores.toReversed().map((score, n) => entry("q", score, `k${n}`)));
 		const { entries } = await trial.store.first(trial.home, "q", 10);
 		expect(entries.map(({ score }) => score)).toEqual(scores);
 	});
