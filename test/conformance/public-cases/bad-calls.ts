@@ -64,6 +64,8 @@ const badCalls: Record<string, [call: Call, field: string]> = {
 		"fence.token",
 	],
 
+	"a joint complete that is no list": [(b) => b.completeMany("all" as never), "items"],
+
 	"a fail without a reason": [(b, { id, fence }) => b.fail(id, { fence } as never), "reason"],
 	"a fail with an empty reason": [(b, { id, fence }) => b.fail(id, { fence, reason: "" }), "reason"],
 	"a fail with a reason of 4097 characters": [

@@ -69,6 +69,24 @@ export function batchCases(test: PublicCase): void {
 		});
 	});
 
+	test("an item of the largest size allowed spoils no other", async (scene) => {
+		// Control characters take six times their room in JSON.
+		const categories = Array.from({ length: 64 }, () => "\u0001".repeat(64));
+		const large = {
+			kind: "job",
+			input: "\u0001".repeat(4096),
+			contentType: "text/plain",
+			policy: { retry: { retryableCategories: categories, nonRetryableCategories: categories } },
+		};
+		const created = await scene.backend.createMany([{ kind: "job" }, large, { kind: "job" }]);
+		expect(created.map(({ ok }) => ok)).toEqual([true, true, true]);
+	});
+
+	test("submitMany refuses an item whose input is no data, alone", async (scene) => {
+		const answers = await scene.ff.submitMany([{ kind: "job" }, { kind: "job", input: () => 1 }, { kind: "job" }]);
+		expect(answers.map(({ ok }) => ok)).toEqual([true, false, true]);
+	});
+
 	test("one key twice in a batch makes one execution", async (scene) => {
 		const item = { kind: "job", idempotencyKey: "k" };
 		const [first, second] = await scene.backend.createMany([item, item]);
@@ -102,5 +120,19 @@ export function batchCases(test: PublicCase): void {
 		]);
 		expect((await scene.get(b.executionId)).publicState).toBe("active");
 		expect(await scene.ff.result(a.executionId)).toEqual({ n: 1 });
+	});
+
+	test("completeMany answers items with bad ids, results or no sense at all one by one", async (scene) => {
+		const { id, fence } = await scene.start();
+		const items: unknown[] = [
+			{ executionId: "nonsense", fence },
+			{ executionId: id, fence, resultBase64: "*" },
+			null,
+			{ executionId: id, fence, result: "good" },
+		];
+		const answers = await scene.backend.completeMany(items as Parameters<typeof scene.backend.completeMany>[0]);
+		expect(answers.map(({ ok }) => ok)).toEqual([false, false, false, true]);
+		expect(answers.slice(0, 3).map(({ error }) => error?.code)).toEqual(Array(3).fill("invalid_input"));
+		expect(await scene.ff.result(id)).toBe("good");
 	});
 }

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import type { CreateRequest } from "../../../src/index.ts";
 import { type PublicCase, refusal } from "../scene.ts";
 
 export function creationCases(test: PublicCase): void {
@@ -66,6 +67,12 @@ export function creationCases(test: PublicCase): void {
 		}
 		expect([...ids].sort()).toEqual(ids);
 		expect(new Set(ids).size).toBe(ids.length);
+	});
+
+	test("a field given as undefined counts as not given", async (scene) => {
+		const given = { kind: "job", lane: undefined, priority: undefined, policy: { retry: undefined } };
+		const { id } = await scene.backend.create(given as unknown as CreateRequest);
+		expect(await scene.get(id)).toMatchObject({ lane: "default", priority: 0 });
 	});
 
 	test("a priority above 9000 counts as 9000", async (scene) => {

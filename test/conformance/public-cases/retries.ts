@@ -160,6 +160,20 @@ export function retryCases(test: PublicCase): void {
 		expect((await scene.get(id)).failure).toEqual({ reason: "broken", category: "error" });
 	});
 
+	test("the longest reason is kept, whatever its characters, and spoils no other call", async (scene) => {
+		// Control characters take six times their room in JSON.
+		const long = "\u0001".repeat(4096);
+		const { id, fence } = await scene.start({ input: long, contentType: "text/plain" });
+		const bystander = await scene.create({ lane: "elsewhere" });
+		const [failed, cancelled] = await Promise.allSettled([
+			scene.backend.fail(id, { fence, reason: long }),
+			scene.backend.cancel(bystander),
+		]);
+		expect(cancelled).toMatchObject({ status: "fulfilled", value: { publicState: "cancelled" } });
+		expect(failed).toMatchObject({ status: "fulfilled", value: { publicState: "failed" } });
+		expect((await scene.get(id)).failure?.reason).toBe(long);
+	});
+
 	test("lost leases use up no retries", async (scene) => {
 		const { id } = await scene.start({ policy: { retry: { maxRetries: 1, backoff: fixed } } }, { leaseMs: 100 });
 		await scene.clock.advance(100);
