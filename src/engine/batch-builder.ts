@@ -8,15 +8,17 @@ import { isIn, MAX_UNIT_RECORDS, UnitDraft } from "./unit-draft.ts";
 /** Bytes kept apart from records that one batch may carry. */
 const MAX_BATCH_BLOB_BYTES = 8 * 1024 * 1024;
 
+/** Most records are read by one unit, most queues taken from by one: a list is made only for the second. */
+type Units = UnitDraft | UnitDraft[];
+
 /**
  * Sorts the commands of a batch into units. Two commands share a unit only if one wrote a record the other read or
  * wrote, or one took an index entry the other looked past: then they must stand or fall together, else they must not.
  */
 export class BatchBuilder {
 	readonly units = new Set<UnitDraft>();
-	/** Most records are read by one unit, most queues taken from by one: a list is made only for the second. */
-	readonly #readers = new Map<string, UnitDraft | UnitDraft[]>();
-	readonly #takers = new Map<string, UnitDraft | UnitDraft[]>();
+	readonly #readers = new Map<string, Units>();
+	readonly #takers = new Map<string, Units>();
 	readonly #placement: Kernel["placement"];
 	readonly #cache: RecordCache;
 	readonly #heads: QueueHeads;
@@ -39,32 +41,28 @@ export class BatchBuilder {
 	add(running: Running, tx: Transaction): boolean {
 		const related = this.#related(tx);
 		if (!this.#fits(related, tx)) return false;
-		const unit = related ? this.#join(related, running, tx) : new UnitDraft(running, tx);
-		this.units.add(unit);
-		for (const key of tx.reads.keys()) addTo(this.#readers, key, unit);
+		let unit: UnitDraft;
+		if (related) unit = this.#join(related, running, tx);
+		else this.units.add((unit = new UnitDraft(running, tx)));
+		for (const [key] of tx.reads) addTo(this.#readers, key, unit);
 		this.#takeWrites(unit, tx);
 		return true;
 	}
 
 	#related(tx: Transaction): UnitDraft[] | undefined {
 		let related: UnitDraft[] | undefined;
-		const relate = (units: UnitDraft | UnitDraft[] | undefined) => {
-			if (!units) return;
-			related ??= [];
-			for (const unit of Array.isArray(units) ? units : [units]) if (!related.includes(unit)) related.push(unit);
-		};
-		for (const key of tx.reads.keys()) relate(this.#cache.get(key)?.unit);
-		for (const key of tx.writes.keys()) {
-			relate(this.#cache.get(key)?.unit);
-			relate(this.#readers.get(key));
+		for (const [key] of tx.reads) related = withUnits(related, this.#cache.get(key)?.unit);
+		for (const { key } of tx.writes) {
+			related = withUnits(related, this.#cache.get(key)?.unit);
+			related = withUnits(related, this.#readers.get(key));
 		}
-		for (const queue of tx.looked) relate(this.#takers.get(queue));
+		for (const queue of tx.looked) related = withUnits(related, this.#takers.get(queue));
 		return related;
 	}
 
 	#fits(related: UnitDraft[] | undefined, tx: Transaction): boolean {
-		let records = tx.writes.size;
-		for (const unit of related ?? []) records += unit.written.size;
+		let records = tx.writes.length;
+		if (related) for (const unit of related) records += unit.written.length;
 		let bytes = this.#blobBytes;
 		for (const blob of tx.blobs) bytes += blob.bytes.byteLength;
 		if (this.units.size > 0 && (records > MAX_UNIT_RECORDS || bytes > MAX_BATCH_BLOB_BYTES)) return false;
@@ -77,7 +75,7 @@ export class BatchBuilder {
 		for (const other of others) {
 			unit.absorb(other);
 			this.units.delete(other);
-			for (const key of other.written.keys()) {
+			for (const { key } of other.written) {
 				const entry = this.#cache.get(key);
 				if (entry) entry.unit = unit;
 			}
@@ -85,27 +83,30 @@ export class BatchBuilder {
 		}
 		unit.commands.push(running);
 		unit.append(tx);
-		// A record the unit wrote already is not what the store has: the version before that is the one to check.
-		for (const [key, version] of tx.reads) if (!unit.expected.has(key)) unit.expected.set(key, version);
+		for (const [key, version] of tx.reads) unit.expect(key, version);
 		return unit;
 	}
 
 	#takeWrites(unit: UnitDraft, tx: Transaction): void {
-		for (const [key, record] of tx.writes) {
+		for (const { key, record } of tx.writes) {
 			const known = this.#cache.get(key);
 			const version = known?.version ?? 0;
-			const placesNow = known?.places ?? [];
+			const now = known?.places ?? [];
 			const after = record ? this.#placement(key, record) : [];
-			if (!unit.expected.has(key)) unit.expected.set(key, version);
-			unit.written.set(key, { record, before: unit.written.get(key)?.before ?? placesNow, after });
+			unit.expect(key, version);
+			const earlier = unit.writeOf(key);
+			if (earlier) {
+				earlier.record = record;
+				earlier.after = after;
+			} else unit.written.push({ key, record, before: now, after });
 			this.#cache.set(key, { record, version, places: after, unit });
-			for (const { queue, score } of placesNow) {
+			for (const { queue, score } of now) {
 				if (isIn(after, queue, score)) continue;
 				this.#heads.remove(queue, { key, score });
 				addTo(this.#takers, queue, unit);
 			}
 			for (const { queue, score } of after) {
-				if (isIn(placesNow, queue, score)) continue;
+				if (isIn(now, queue, score)) continue;
 				this.#heads.add(queue, { key, score });
 				this.#onQueued(queue);
 			}
@@ -113,15 +114,25 @@ export class BatchBuilder {
 	}
 }
 
-function addTo(map: Map<string, UnitDraft | UnitDraft[]>, key: string, unit: UnitDraft): void {
-	const there = map.get(key);
-	if (there === undefined) map.set(key, unit);
-	else if (Array.isArray(there)) {
-		if (!there.includes(unit)) there.push(unit);
-	} else if (there !== unit) map.set(key, [there, unit]);
+function withUnits(related: UnitDraft[] | undefined, units: Units | undefined): UnitDraft[] | undefined {
+	if (units === undefined) return related;
+	const found = related ?? [];
+	if (!Array.isArray(units)) {
+		if (!found.includes(units)) found.push(units);
+	} else for (const unit of units) if (!found.includes(unit)) found.push(unit);
+	return found;
 }
 
-function replaceIn(map: Map<string, UnitDraft | UnitDraft[]>, old: UnitDraft, by: UnitDraft): void {
+function addTo(map: Map<string, Units>, key: string, unit: UnitDraft): void {
+	const there = map.get(key);
+	if (there === undefined) map.set(key, unit);
+	else if (there === unit) return;
+	else if (!Array.isArray(there)) map.set(key, [there, unit]);
+	// A unit that reads or takes again does so right after itself, unless others came between: twice does no harm.
+	else if (there.at(-1) !== unit) there.push(unit);
+}
+
+function replaceIn(map: Map<string, Units>, old: UnitDraft, by: UnitDraft): void {
 	for (const [key, units] of map) {
 		if (units === old) map.set(key, by);
 		else if (Array.isArray(units) && units.includes(old)) {

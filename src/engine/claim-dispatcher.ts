@@ -56,31 +56,42 @@ export class ClaimDispatcher {
 	readonly #mint: UuidMint;
 	/** Lane prefix → partition → hot queues. */
 	readonly #hot = new Map<string, Map<number, Set<string>>>();
+	/** The same queues per partition, to tell quickly whether one is hot already. */
+	readonly #hotQueues: readonly Set<string>[];
 	readonly #waiters = new Set<Waiter>();
+	#sleeping = 0;
 	#cursor = 0;
 	#rotatedAt = Number.NEGATIVE_INFINITY;
 	#closed = false;
 
 	constructor(runners: readonly PartitionRunner[], clock: Clock, mint: UuidMint) {
 		this.#runners = runners;
+		this.#hotQueues = runners.map(() => new Set());
 		this.#clock = clock;
 		this.#mint = mint;
 	}
 
 	/** A queue has work, or may have; true when that woke a claim. */
 	hasWork(partition: number, queue: string): boolean {
+		// Said for everything that is queued: when it is known and nobody sleeps, there is nothing to do.
+		if (this.#sleeping === 0 && this.#hotQueues[partition]?.has(queue)) return false;
 		const prefix = queue.slice(0, queue.indexOf(",", queue.indexOf(",", ELIGIBLE.length) + 1) + 1);
+		this.#heat(partition, prefix, queue);
+		for (const waiter of this.#waiters) {
+			if (!waiter.wake || !accepts(waiter.claim, prefix, queue)) continue;
+			waiter.wake();
+			return true;
+		}
+		return false;
+	}
+
+	#heat(partition: number, prefix: string, queue: string): void {
+		this.#hotQueues[partition]?.add(queue);
 		let partitions = this.#hot.get(prefix);
 		if (!partitions) this.#hot.set(prefix, (partitions = new Map()));
 		const queues = partitions.get(partition);
 		if (queues) queues.add(queue);
 		else partitions.set(partition, new Set([queue]));
-		for (const waiter of this.#waiters) {
-			if (!waiter.wake || !accepts(waiter.claim, prefix, queue)) continue;
-			wake(waiter);
-			return true;
-		}
-		return false;
 	}
 
 	async claim(claim: Claim, signal?: AbortSignal): Promise<ExecutionRecord[]> {
@@ -108,13 +119,15 @@ export class ClaimDispatcher {
 	/** Ends every wait; the claims come back empty. */
 	close(): void {
 		this.#closed = true;
-		for (const waiter of this.#waiters) wake(waiter);
+		for (const waiter of this.#waiters) waiter.wake?.();
 	}
 
 	#sleep(waiter: Waiter, ms: number, signal: AbortSignal | undefined): Promise<void> {
 		return new Promise((resolve) => {
 			const finish = () => {
+				if (waiter.wake !== finish) return;
 				waiter.wake = undefined;
+				this.#sleeping -= 1;
 				disarm();
 				signal?.removeEventListener("abort", finish);
 				resolve();
@@ -122,13 +135,14 @@ export class ClaimDispatcher {
 			const disarm = this.#clock.setTimer(ms, finish);
 			signal?.addEventListener("abort", finish);
 			waiter.wake = finish;
+			this.#sleeping += 1;
 		});
 	}
 
 	#wakeNext(): void {
 		for (const waiter of this.#waiters) {
 			if (!waiter.wake || !this.#isHot(waiter.claim)) continue;
-			wake(waiter);
+			waiter.wake();
 			return;
 		}
 	}
@@ -185,6 +199,7 @@ export class ClaimDispatcher {
 	}
 
 	#cool(partitions: Map<number, Set<string>>, partition: number, queue: string): void {
+		this.#hotQueues[partition]?.delete(queue);
 		const queues = partitions.get(partition);
 		queues?.delete(queue);
 		if (queues?.size === 0) partitions.delete(partition);
@@ -268,12 +283,6 @@ export class ClaimDispatcher {
 function throwIfAllFailed(results: PromiseSettledResult<unknown>[]): void {
 	const [first] = results;
 	if (first?.status === "rejected" && results.every((result) => result.status === "rejected")) throw first.reason;
-}
-
-function wake(waiter: Waiter): void {
-	const { wake: finish } = waiter;
-	waiter.wake = undefined;
-	finish?.();
 }
 
 function accepts(claim: Claim, prefix: string, queue: string): boolean {

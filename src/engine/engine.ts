@@ -170,7 +170,7 @@ export class Engine {
 	}
 
 	#committed(unit: UnitDraft, partition: number): void {
-		for (const [key, { after }] of unit.written) {
+		for (const { key, after } of unit.written) {
 			for (const { queue, score } of after) {
 				if (queue === DUE_QUEUE) this.#minders[partition]?.expect(score);
 				else if (queue.startsWith(ELIGIBLE)) this.dispatcher.hasWork(partition, queue);

@@ -15,6 +15,7 @@ import {
 } from "../contract/executions.ts";
 import type { ClaimedExecution, CreatedItem, Execution, WorkerNotice } from "../contract/replies.ts";
 import * as protocol from "../contract/worker-protocol.ts";
+import { trustedSlot } from "../kernel/ids.ts";
 import type { CommandOf, Op, OutcomeOf } from "../kernel/kernel.ts";
 import { JSON_CONTENT, type Payload, resultBlobKey } from "../kernel/payload.ts";
 import { noticeFor } from "../kernel/reading.ts";
@@ -52,22 +53,21 @@ export class LocalBackend implements Backend {
 	}
 
 	async create(request: CreateRequest) {
-		const { id, publicState, created } = await this.#submit(request);
+		const outcome = await this.#submit(request);
+		if (!outcome.ok) throw refusalError(outcome);
+		const { id, publicState, created } = outcome;
 		return { id, publicState, created };
 	}
 
 	async createMany(items: CreateRequest[]): Promise<CreatedItem[]> {
 		createManyRequest.check({ items });
-		return Promise.all(
-			items.map(async (item): Promise<CreatedItem> => {
-				try {
-					const { id, created } = await this.#submit(item);
-					return { ok: true, id, created };
-				} catch (error) {
-					return { ok: false, error: errorBody(error) };
-				}
-			}),
-		);
+		const answers = await Promise.allSettled(items.map((item) => this.#submit(item)));
+		return answers.map((answer): CreatedItem => {
+			if (answer.status === "rejected") return { ok: false, error: errorBody(answer.reason) };
+			const outcome = answer.value;
+			if (!outcome.ok) return { ok: false, error: errorBody(refusalError(outcome)) };
+			return { ok: true, id: outcome.id, created: outcome.created };
+		});
 	}
 
 	async get(id: string): Promise<Execution> {
@@ -327,16 +327,16 @@ export class LocalBackend implements Backend {
 		await this.engine.close();
 	}
 
-	async #submit(request: CreateRequest): Promise<Accepted<"create">> {
+	/** Hands a create to its partition; what is wrong with the request is told like any other failure. */
+	async #submit(request: CreateRequest): Promise<OutcomeOf<"create">> {
 		const { engine } = this;
-		const { time } = engine.runner(0);
 		const command = createCommand(request, {
 			uuid: engine.mint.next(),
-			now: time.now(),
+			now: engine.runner(0).time.now(),
 			actor: this.#options.actor,
 			retentionMs: this.#options.retentionMs,
 		});
-		return this.#run("create", command.executionId, command);
+		return engine.runner(trustedSlot(command.executionId) % engine.runners.length).run(command);
 	}
 
 	async #run<O extends Op>(_op: O, id: string, command: CommandOf<O>): Promise<Accepted<O>> {
@@ -393,7 +393,7 @@ export class LocalBackend implements Backend {
 	#tellWorkers(unit: UnitDraft): void {
 		if (this.#listeners.size === 0) return;
 		for (const event of unit.events) {
-			const record = unit.written.get(executionKey(event.executionId))?.record as ExecutionRecord | undefined;
+			const record = unit.writeOf(executionKey(event.executionId))?.record as ExecutionRecord | undefined;
 			const notice = record && noticeFor(event, record);
 			if (!notice) continue;
 			const { instanceId, ...rest } = notice;

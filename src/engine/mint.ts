@@ -18,11 +18,14 @@ function randomHex(bytes: number): string {
 
 const hexOf = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
+const VARIANT = "89ab";
+
 /** Uuids of version 7 as 32 hex digits, ascending within this process even inside one millisecond. */
 export class UuidMint {
 	readonly #now: () => number;
 	readonly #random: (bytes: number) => string;
 	#last = 0;
+	#lastHex = "";
 	#count = 0;
 
 	constructor(now: () => number, random: (bytes: number) => string = randomHex) {
@@ -32,20 +35,16 @@ export class UuidMint {
 
 	next(): string {
 		const now = this.#now();
-		if (now > this.#last) {
-			this.#last = now;
-			this.#count = 0;
-		} else {
-			this.#count += 1;
-			if (this.#count > 0xfff) {
-				this.#last += 1;
-				this.#count = 0;
-			}
-		}
-		const time = this.#last.toString(16).padStart(12, "0");
+		if (now > this.#last) this.#begin(now);
+		else if (++this.#count > 0xfff) this.#begin(this.#last + 1);
 		const count = this.#count.toString(16).padStart(3, "0");
 		const tail = this.#random(8);
-		const variant = ((Number.parseInt(tail[0] ?? "0", 16) & 0x3) | 0x8).toString(16);
-		return `${time}7${count}${variant}${tail.slice(1)}`;
+		return `${this.#lastHex}7${count}${VARIANT[Number.parseInt(tail.charAt(0), 16) & 0x3]}${tail.slice(1)}`;
+	}
+
+	#begin(time: number): void {
+		this.#last = time;
+		this.#lastHex = time.toString(16).padStart(12, "0");
+		this.#count = 0;
 	}
 }

@@ -247,11 +247,9 @@ export class PartitionRunner {
 	async #commit(drafts: UnitDraft[], at: number): Promise<Running[]> {
 		let units: Unit[];
 		try {
-			units = drafts.map((draft) => {
-				const unit = draft.toUnit();
-				unit.wantsTurn = draft.commands.some((running) => running.losses >= LOSSES_BEFORE_TURN);
-				return unit;
-			});
+			units = drafts.map((draft) =>
+				draft.toUnit(draft.commands.some((running) => running.losses >= LOSSES_BEFORE_TURN)),
+			);
 		} catch (error) {
 			for (const draft of drafts) this.#abandon(draft, (running) => running.reject(error));
 			return [];
@@ -298,7 +296,7 @@ export class PartitionRunner {
 			report.commands += draft.commands.length;
 			if (result?.ok) {
 				draft.committed = true;
-				for (const key of draft.written.keys()) {
+				for (const { key } of draft.written) {
 					const entry = this.#cache.get(key);
 					if (!entry) continue;
 					entry.unit = undefined;
@@ -325,7 +323,7 @@ export class PartitionRunner {
 	}
 
 	#showIn(queue: string, draft: UnitDraft): void {
-		for (const [key, { before, after }] of draft.written) {
+		for (const { key, before, after } of draft.written) {
 			for (const place of before) if (place.queue === queue) this.heads.remove(queue, { key, score: place.score });
 			for (const place of after) if (place.queue === queue) this.heads.add(queue, { key, score: place.score });
 		}
@@ -333,7 +331,7 @@ export class PartitionRunner {
 
 	/** Undoes in memory what a unit did there. */
 	#abandon(draft: UnitDraft, tell?: (running: Running) => void): Running[] {
-		for (const [key, { before, after }] of draft.written) {
+		for (const { key, before, after } of draft.written) {
 			this.#cache.delete(key);
 			for (const { queue } of before) this.heads.forget(queue);
 			for (const { queue } of after) this.heads.forget(queue);

@@ -15,33 +15,45 @@ export interface SubmissionContext {
 	retentionMs: number;
 }
 
+const NO_POLICY = Object.freeze({});
+
 /** Turns a request into a command: everything is checked here, before anything is written. */
 export function createCommand(request: unknown, context: SubmissionContext): CreateCommand {
 	const given = createRequest.check(request);
-	const { namespace = "default", lane = "default", idempotencyKey, traceparent, input, inputBase64, ...rest } = given;
+	const { namespace = "default", lane = "default", idempotencyKey, contentType } = given;
 	checkDelay(given, context.now);
-	const content = contentOf({ field: "input", value: input, base64: inputBase64, contentType: given.contentType });
+	const content = contentOf({ field: "input", value: given.input, base64: given.inputBase64, contentType });
 	const slot = idempotencyKey ? slotOf(idempotencySubject(namespace, idempotencyKey)) : slotOf(context.uuid);
 	const executionId = makeId("ex", context.uuid, slot);
 	const { payload, blob } = pack(content, inputBlobKey(executionId));
-	return {
+	const command: CreateCommand = {
 		op: "create",
 		executionId,
 		kind: given.kind,
 		namespace,
 		lane,
 		priority: given.priority ?? 0,
-		policy: (given.policy ?? {}) as CreateCommand["policy"],
+		policy: (given.policy ?? NO_POLICY) as CreateCommand["policy"],
 		input: payload,
-		...(blob ? { inputBlob: blob } : undefined),
-		...(given.delayUntil === undefined ? undefined : { delayUntil: given.delayUntil }),
-		...(given.delayMs === undefined ? undefined : { delayMs: given.delayMs }),
-		...(idempotencyKey ? { idempotencyKey, bodyHash: bodyHash({ ...rest, namespace, lane }, content) } : undefined),
-		...(traceparent === undefined ? undefined : { traceparent }),
 		createdBy: given.createdBy ?? context.actor,
 		retentionMs: context.retentionMs,
 		actor: context.actor,
 	};
+	if (blob) command.inputBlob = blob;
+	if (given.delayUntil !== undefined) command.delayUntil = given.delayUntil;
+	if (given.delayMs !== undefined) command.delayMs = given.delayMs;
+	if (given.traceparent !== undefined) command.traceparent = given.traceparent;
+	if (idempotencyKey) {
+		command.idempotencyKey = idempotencyKey;
+		command.bodyHash = bodyHash(bodyOf(given, namespace, lane), content);
+	}
+	return command;
+}
+
+/** Everything a create says but its key, its trace context and its input, which is hashed as bytes. */
+function bodyOf(given: CreateRequest, namespace: string, lane: string): Record<string, unknown> {
+	const { idempotencyKey: _key, traceparent: _trace, input: _input, inputBase64: _bytes, ...body } = given;
+	return { ...body, namespace, lane };
 }
 
 function checkDelay({ delayUntil, delayMs }: CreateRequest, now: number): void {

@@ -29,12 +29,20 @@ export interface Scan {
 	guardVersion: number;
 }
 
-/** One run of one rule over what is in memory: remembers what was read, buffers what is written. */
+/** A record as a rule left it; undefined when it removed it. */
+export interface WrittenRecord {
+	key: string;
+	record: object | undefined;
+}
+
+/**
+ * One run of one rule over what is in memory: remembers what was read, buffers what is written. There is one for every
+ * command, so it makes nothing before it is needed, and lists are searched: a rule touches few records.
+ */
 export class Transaction implements Tx {
-	readonly reads = new Map<string, number>();
-	readonly writes = new Map<string, object | undefined>();
+	readonly reads: [key: string, version: number][] = [];
+	readonly writes: WrittenRecord[] = [];
 	readonly events: ExecutionEvent[] = [];
-	// Made when first used: most rules need none of these, and there is a transaction for every command.
 	looked: readonly string[] = NONE;
 	forgotten: readonly string[] = NONE;
 	blobs: readonly Blob[] = NONE;
@@ -54,36 +62,37 @@ export class Transaction implements Tx {
 	}
 
 	get<R extends object>(key: Key<R>): R | undefined {
-		if (this.writes.has(key)) return this.writes.get(key) as R | undefined;
+		const written = this.#written(key);
+		if (written) return written.record as R | undefined;
 		const entry = this.#entry(key);
 		if (entry.corrupt !== undefined) throw new CorruptRecordError(key, entry.corrupt);
 		return entry.record as R | undefined;
 	}
 
 	getReadable<R extends object>(key: Key<R>): R | undefined {
-		if (this.writes.has(key)) return this.writes.get(key) as R | undefined;
-		return this.#entry(key).record as R | undefined;
+		const written = this.#written(key);
+		return (written ?? this.#entry(key)).record as R | undefined;
 	}
 
 	getFresh<R extends object>(key: Key<R>): R | undefined {
-		if (this.writes.has(key) || this.#cache.get(key)) return this.get(key);
-		this.reads.set(key, 0);
+		if (this.#written(key) || this.#cache.get(key)) return this.get(key);
+		this.#read(key, 0);
 		return undefined;
 	}
 
 	expect(keys: readonly string[]): void {
-		const missing = keys.filter((key) => !this.writes.has(key) && !this.#cache.get(key));
+		const missing = keys.filter((key) => !this.#cache.get(key) && !this.#written(key));
 		if (missing.length === 0) return;
 		this.missingKeys = missing;
 		throw MISS;
 	}
 
 	put<R extends object>(key: Key<R>, record: R): void {
-		this.writes.set(key, record);
+		this.#write(key, record);
 	}
 
 	remove(key: string): void {
-		this.writes.set(key, undefined);
+		this.#write(key, undefined);
 	}
 
 	first(queue: string, count: number): readonly Entry[] {
@@ -97,7 +106,6 @@ export class Transaction implements Tx {
 	}
 
 	all(queue: string, guard: Key<object>): readonly Entry[] {
-		this.get(guard);
 		const scan = this.#scans.get(queue);
 		const entry = this.#entry(guard);
 		if (!scan || scan.guardVersion !== entry.version || entry.unit) {
@@ -125,7 +133,7 @@ export class Transaction implements Tx {
 
 	/** A refusal writes nothing. */
 	dropWrites(): void {
-		this.writes.clear();
+		this.writes.length = 0;
 		this.events.length = 0;
 		this.forgotten = NONE;
 		this.blobs = NONE;
@@ -138,7 +146,23 @@ export class Transaction implements Tx {
 			this.missingKeys = [key];
 			throw MISS;
 		}
-		this.reads.set(key, entry.version);
+		this.#read(key, entry.version);
 		return entry;
+	}
+
+	#read(key: string, version: number): void {
+		for (const read of this.reads) if (read[0] === key) return;
+		this.reads.push([key, version]);
+	}
+
+	#write(key: string, record: object | undefined): void {
+		const written = this.#written(key);
+		if (written) written.record = record;
+		else this.writes.push({ key, record });
+	}
+
+	#written(key: string): WrittenRecord | undefined {
+		for (const written of this.writes) if (written.key === key) return written;
+		return undefined;
 	}
 }

@@ -4,6 +4,7 @@ import type { Placement } from "../kernel/placement.ts";
 import { encodeRecord } from "../kernel/records/record.ts";
 import type { Unit } from "../store/port.ts";
 import type { Running } from "./running.ts";
+import type { Transaction } from "./transaction.ts";
 
 /** Hard caps of the design: they keep every commit small, whatever the rules do. */
 export const MAX_UNIT_RECORDS = 256;
@@ -11,50 +12,70 @@ const MAX_RECORD_CHARS = 64 * 1024;
 
 /** A record as a unit leaves it, and where it was queued before the unit and is now. */
 export interface Write {
+	readonly key: string;
 	/** Undefined when it is removed. */
 	record: object | undefined;
-	before: readonly Placement[];
+	readonly before: readonly Placement[];
 	after: readonly Placement[];
+}
+
+/** What goes with the records of a unit. */
+interface Beside {
+	events: readonly ExecutionEvent[];
+	forgotten: readonly string[];
+	blobs: readonly Blob[];
+	blobsRemoved: readonly string[];
 }
 
 /** A unit while its batch is being made: commands that depend on each other, and all they read and wrote. */
 export class UnitDraft {
 	readonly commands: Running[];
 	/** Versions of everything read. */
-	readonly expected: Map<string, number>;
-	readonly written = new Map<string, Write>();
+	readonly expected: [key: string, version: number][];
+	readonly written: Write[] = [];
 	events: ExecutionEvent[];
 	forgotten: readonly string[];
 	blobs: readonly Blob[];
 	blobsRemoved: readonly string[];
 	committed = false;
 
-	constructor(command: Running, read: UnitContents & { reads: Map<string, number> }) {
+	constructor(command: Running, tx: Transaction) {
 		this.commands = [command];
-		this.expected = read.reads;
-		this.events = read.events;
-		this.forgotten = read.forgotten;
-		this.blobs = read.blobs;
-		this.blobsRemoved = read.blobsRemoved;
+		this.expected = tx.reads;
+		this.events = tx.events;
+		this.forgotten = tx.forgotten;
+		this.blobs = tx.blobs;
+		this.blobsRemoved = tx.blobsRemoved;
 	}
 
-	append(contents: UnitContents): void {
-		this.events.push(...contents.events);
-		if (contents.forgotten.length > 0) this.forgotten = [...this.forgotten, ...contents.forgotten];
-		if (contents.blobs.length > 0) this.blobs = [...this.blobs, ...contents.blobs];
-		if (contents.blobsRemoved.length > 0) this.blobsRemoved = [...this.blobsRemoved, ...contents.blobsRemoved];
+	/** A record the unit read, or wrote, already keeps the version it had in the store before. */
+	expect(key: string, version: number): void {
+		for (const known of this.expected) if (known[0] === key) return;
+		this.expected.push([key, version]);
+	}
+
+	writeOf(key: string): Write | undefined {
+		for (const write of this.written) if (write.key === key) return write;
+		return undefined;
+	}
+
+	append(beside: Beside): void {
+		this.events.push(...beside.events);
+		if (beside.forgotten.length > 0) this.forgotten = [...this.forgotten, ...beside.forgotten];
+		if (beside.blobs.length > 0) this.blobs = [...this.blobs, ...beside.blobs];
+		if (beside.blobsRemoved.length > 0) this.blobsRemoved = [...this.blobsRemoved, ...beside.blobsRemoved];
 	}
 
 	absorb(other: UnitDraft): void {
 		this.commands.push(...other.commands);
-		for (const [key, version] of other.expected) this.expected.set(key, version);
-		for (const [key, write] of other.written) this.written.set(key, write);
+		for (const [key, version] of other.expected) this.expect(key, version);
+		this.written.push(...other.written);
 		this.append(other);
 	}
 
-	toUnit(): Unit {
+	toUnit(wantsTurn: boolean): Unit {
 		const unit: Unit = {
-			expected: [...this.expected],
+			expected: this.expected,
 			put: [],
 			removed: [],
 			indexAdded: [],
@@ -63,9 +84,9 @@ export class UnitDraft {
 			forgotten: this.forgotten,
 			blobs: this.blobs,
 			blobsRemoved: this.blobsRemoved,
-			wantsTurn: false,
+			wantsTurn,
 		};
-		for (const [key, { record, before, after }] of this.written) {
+		for (const { key, record, before, after } of this.written) {
 			if (record) unit.put.push({ key, doc: encodeWithin(key, record) });
 			else unit.removed.push(key);
 			for (const { queue, score } of before)
@@ -75,14 +96,6 @@ export class UnitDraft {
 		}
 		return unit;
 	}
-}
-
-/** What a rule or a unit adds beside records. */
-export interface UnitContents {
-	events: ExecutionEvent[];
-	forgotten: readonly string[];
-	blobs: readonly Blob[];
-	blobsRemoved: readonly string[];
 }
 
 function encodeWithin(key: string, record: object): string {

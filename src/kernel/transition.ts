@@ -22,6 +22,13 @@ export const holder = (record: ExecutionRecord, now: number): Deed => ({
 	actor: record.lease?.instanceId ?? "worker",
 });
 
+/** How an execution comes to be. */
+export function begin(tx: Tx, record: ExecutionRecord, deed: Deed, event: EventDraft): void {
+	record.events = 1;
+	tell(tx, record, 1, deed, event);
+	tx.put(executionKey(record.id), record);
+}
+
 /** The one way an execution changes: its record and the events that tell of it, in one step. `changes` is used up. */
 export function transition(
 	tx: Tx,
@@ -33,21 +40,23 @@ export function transition(
 	changes.events = record.events + events.length;
 	const next = amend(record, changes);
 	let seq = record.events;
-	for (const draft of events) {
-		seq += 1;
-		const event: ExecutionEvent = {
-			seq,
-			at: deed.now,
-			type: draft.type,
-			executionId: next.id,
-			namespace: next.namespace,
-			actor: deed.actor,
-		};
-		if (next.attempt) event.attempt = next.attempt.index;
-		tx.emit(Object.assign(event, draft));
-	}
+	for (const event of events) tell(tx, next, ++seq, deed, event);
 	tx.put(executionKey(next.id), next);
 	return next;
+}
+
+function tell(tx: Tx, record: ExecutionRecord, seq: number, deed: Deed, draft: EventDraft): void {
+	const event: ExecutionEvent = {
+		seq,
+		at: deed.now,
+		type: draft.type,
+		executionId: record.id,
+		namespace: record.namespace,
+		actor: deed.actor,
+	};
+	if (record.attempt) event.attempt = record.attempt.index;
+	for (const name in draft) event[name] = draft[name];
+	tx.emit(event);
 }
 
 /** Takes the live lease off an execution, leaving behind what its holder's next call must be told. */

@@ -59,8 +59,10 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 	async submitMany<N extends keyof K & string>(
 		items: SubmitItem<K, N>[],
 	): Promise<({ ok: true; run: Run<K[N]["result"]> } | { ok: false; error: ErrorBody })[]> {
-		const requests = items.map(({ input, ...rest }): CreateRequest => ({ ...rest, ...inputFields(input) }));
-		const created = await this.backend.createMany(requests);
+		const requests = items.map((item) =>
+			(item.input as unknown) instanceof Uint8Array ? { ...item, input: undefined, ...inputFields(item.input) } : item,
+		);
+		const created = await this.backend.createMany(requests as CreateRequest[]);
 		return created.map(({ ok, id, created, error }) =>
 			ok && id !== undefined
 				? { ok: true, run: new Run(this.backend, { id, created: created === true }) }

@@ -5,7 +5,7 @@ import { executionKey, makeExecution } from "../records/execution.ts";
 import { idempotencyKeyKey, makeIdempotencyKey } from "../records/idempotency-key.ts";
 import { laneDefaults, laneKey } from "../records/lane.ts";
 import { delayed, eligible, type PublicState, publicState } from "../state.ts";
-import { transition } from "../transition.ts";
+import { begin } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 
 export interface CreateCommand {
@@ -60,29 +60,26 @@ export function create(tx: Tx, command: CreateCommand, now: number): CreateOutco
 
 	const delayUntil = command.delayUntil ?? now + (command.delayMs ?? 0);
 	const waits = delayUntil > now;
-	const record = transition(
-		tx,
-		makeExecution({
-			id: executionId,
-			kind: command.kind,
-			namespace,
-			lane,
-			priority: Math.min(MAX_PRIORITY, Math.max(0, command.priority)),
-			agingMs: laneCopy.agingMs,
-			policy: command.policy,
-			input: command.input,
-			idempotencyKey: idempotencyKey ?? "",
-			traceparent: command.traceparent ?? "",
-			createdBy: command.createdBy,
-			createdAt: now,
-			retentionMs: command.policy.retentionMs ?? command.retentionMs,
-			deadlineFrom: now,
-		}),
-		waits
-			? { ...delayed("waiting_for_delay", "pending_first_attempt"), delayUntil }
-			: { ...eligible("pending_first_attempt"), eligibleAt: now },
-		{ now, actor: command.actor },
-		{ type: "created", ...(waits ? { delayUntil } : undefined) },
-	);
-	return { ok: true, id: executionId, publicState: publicState(record), created: true };
+	const state = waits ? delayed("waiting_for_delay", "pending_first_attempt") : eligible("pending_first_attempt");
+	const record = makeExecution({
+		id: executionId,
+		kind: command.kind,
+		namespace,
+		lane,
+		priority: Math.min(MAX_PRIORITY, Math.max(0, command.priority)),
+		agingMs: laneCopy.agingMs,
+		policy: command.policy,
+		input: command.input,
+		idempotencyKey: idempotencyKey ?? "",
+		traceparent: command.traceparent ?? "",
+		createdBy: command.createdBy,
+		createdAt: now,
+		retentionMs: command.policy.retentionMs ?? command.retentionMs,
+		deadlineFrom: now,
+		delayUntil: waits ? delayUntil : 0,
+		eligibleAt: waits ? 0 : now,
+		...state,
+	});
+	begin(tx, record, { now, actor: command.actor }, waits ? { type: "created", delayUntil } : { type: "created" });
+	return { ok: true, id: executionId, publicState: publicState(state), created: true };
 }
