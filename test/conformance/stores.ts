@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -5,6 +6,8 @@ import { FORMAT, indexOf, migrate } from "../../src/kernel/format.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import type { RecordFormat, Store } from "../../src/store/port.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { ValkeyStore } from "../../src/store/valkey/store.ts";
+import { dropKeys, hasValkey, sharedValkey } from "../servers/valkey-server.ts";
 
 export const format: RecordFormat = { format: FORMAT, migrate, indexOf };
 
@@ -35,6 +38,7 @@ type Opener = (partitions: number, clock: TestClock) => Promise<OpenStore>;
 export const stores: readonly StoreRow[] = [
 	...withPartitions("memory", openMemory),
 	...withPartitions("sqlite", openSqlite),
+	...(hasValkey() ? withPartitions("valkey", openValkey) : []),
 ];
 
 function withPartitions(name: string, open: Opener): StoreRow[] {
@@ -64,6 +68,25 @@ async function openSqlite(partitions: number, clock: TestClock): Promise<OpenSto
 		async discard() {
 			await opened.store.close();
 			await rm(folder, { recursive: true });
+		},
+	};
+	return opened;
+}
+
+async function openValkey(partitions: number, clock: TestClock): Promise<OpenStore> {
+	const { url } = await sharedValkey();
+	const keyPrefix = `test-${randomUUID()}`;
+	const open = (): Promise<Store> => ValkeyStore.open(url, { partitions, format, testClock: clock.read, keyPrefix });
+	const opened = {
+		store: await open(),
+		async reopen() {
+			await opened.store.close();
+			opened.store = await open();
+			return opened.store;
+		},
+		async discard() {
+			await opened.store.close();
+			await dropKeys(url, keyPrefix);
 		},
 	};
 	return opened;

@@ -1,0 +1,387 @@
+/**
+ * What runs inside the server: one function that applies a batch and a few that read. It knows no rules; it compares
+ * versions, unit by unit, and then does plain MSET, ZADD, ZREM and one HSET of events for the whole batch.
+ *
+ * What must stay true:
+ * - Every key that is touched was declared to the call.
+ * - A function is not rolled back: whatever could refuse a batch is looked at before the first write.
+ * - Documents and events pass through as they came. Lua hashes every byte of every string it makes: reading a document
+ *   of 1 KB into Lua costs 2 µs and putting a version in front of it 3 µs, more than storing it. So versions are kept
+ *   beside the documents, and nothing is joined or cut unless a unit of the batch has lost.
+ * - Scores and versions stay strings from the caller to the command: Lua would print large ones rounded.
+ * - Strings are never ordered with `<`, which follows the server's locale.
+ * - `redis`, `string` and `table` are touched inside functions only: they do not exist yet while the library loads.
+ *
+ * The layout of the keys is described in `partition-keys.ts`, that of a commit's arguments in `commit-call.ts`.
+ */
+export const LIBRARY = String.raw`#!lua name=flowfabric
+
+local HEADER, LOG, DIRECTORY, WATCHED, TURNS, FIXED_KEYS = 1, 2, 3, 4, 5, 5
+local SHAPE, CLOCK, ENGINE, NUMBER, AT, VERSIONS, CHANNEL, PARTITION, EVENTS, LENGTHS, FIXED_ARGS =
+	1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10
+local WIDTH, VERSION_FORM, ABSENT, LENGTH_WIDTH = 14, '%014d', '00000000000000', 10
+local TOLERANCE_MS, TURN_MS = 1000, 250
+-- Lua hands at most about 8000 values to a function.
+local MOST = 4000
+
+-- The partition's time: what was told once is never undercut. A test gives its own.
+local function timeAfter(mark, given)
+	mark = tonumber(mark or 0)
+	local now = tonumber(given)
+	if not now then
+		local t = redis.call('TIME')
+		now = t[1] * 1000 + math.floor(t[2] / 1000)
+	end
+	return now > mark and now or mark, now > mark
+end
+
+local function tell(header, given)
+	local time, moved = timeAfter(redis.call('HGET', header, 'time'), given)
+	if moved then redis.call('HSET', header, 'time', time) end
+	return time
+end
+
+-- The numbers of a shape: a byte each, or two of seven bits when one of them is large.
+local function numbers(shape)
+	local wide, all = string.byte(shape, 1) == 2, {}
+	for from = 2, #shape, MOST do
+		local part = { string.byte(shape, from, from + MOST - 1) }
+		if wide then
+			for i = 1, #part, 2 do all[#all + 1] = part[i] * 128 + part[i + 1] end
+		elseif from == 2 then all = part
+		else for i = 1, #part do all[#all + 1] = part[i] end end
+	end
+	return all
+end
+
+local function mget(keys, from, to)
+	if to < from then return {} end
+	if to - from < MOST then return redis.call('MGET', unpack(keys, from, to)) end
+	local found = {}
+	for at = from, to, MOST do
+		for i, value in ipairs(redis.call('MGET', unpack(keys, at, math.min(to, at + MOST - 1)))) do
+			found[at - from + i] = value
+		end
+	end
+	return found
+end
+
+-- One command with many arguments, however many; gives the sum of what it says.
+local function many(command, list, key)
+	local sum = 0
+	for from = 1, #list, MOST do
+		local to = math.min(#list, from + MOST - 1)
+		local said
+		if key then said = redis.call(command, key, unpack(list, from, to))
+		else said = redis.call(command, unpack(list, from, to)) end
+		sum = sum + (tonumber(said) or 0)
+	end
+	return sum
+end
+
+-- The end of another engine's turn on a record this unit writes. An engine's own turns end when they are used.
+local function turnAgainst(keys, engine, time, b, from, to, member, use)
+	for i = from, to do
+		local turn = redis.call('HGET', keys[TURNS], member(b[i]))
+		local ends, holder = string.match(turn or '', '^(%d+) (.*)$')
+		if ends and tonumber(ends) > time then
+			if use then redis.call('HDEL', keys[TURNS], member(b[i]))
+			elseif holder ~= engine then return tonumber(ends) end
+		end
+	end
+end
+
+local function giveTurn(keys, engine, time, changed, member, first)
+	if first then redis.call('DEL', keys[TURNS]) end
+	for _, k in ipairs(changed) do redis.call('HSET', keys[TURNS], member(k), (time + TURN_MS) .. ' ' .. engine) end
+	redis.call('HSET', keys[HEADER], 'turns', time + TURN_MS)
+end
+
+-- The events of the units that were applied, when not all were.
+local function eventsLeft(args, lost, units)
+	local left, from = {}, 1
+	for u = 1, units do
+		local length = tonumber(string.sub(args[LENGTHS], LENGTH_WIDTH * (u - 1) + 1, LENGTH_WIDTH * u))
+		if not lost[u] then left[#left + 1] = string.sub(args[EVENTS], from, from + length - 1) end
+		from = from + length
+	end
+	return table.concat(left)
+end
+
+-- What a queue's name, or a record's key, is without what stands in front of it.
+local function bare(key, prefix) return string.sub(key, prefix + 1) end
+
+-- Brings the queues up to date; returns those that were empty before, and the earliest due time if it is a new one.
+local function moveEntries(keys, queues, changes, dueQueue, prefix)
+	local filled, due = {}, ''
+	for q, change in pairs(changes) do
+		local queue, out, into, n, earliest = keys[queues + q], {}, {}, 0, nil
+		for member, score in pairs(change) do
+			if score then
+				into[n + 1], into[n + 2], n = score, member, n + 2
+				if q == dueQueue and (not earliest or tonumber(score) < tonumber(earliest)) then earliest = score end
+			else out[#out + 1] = member end
+		end
+		if earliest then
+			local head = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')[2]
+			if not head or tonumber(earliest) < tonumber(head) then due = earliest end
+		end
+		local gone = #out > 0 and many('ZREM', out, queue) or 0
+		local came = n > 0 and many('ZADD', into, queue) or 0
+		if gone > 0 or came > 0 then
+			local left = redis.call('ZCARD', queue)
+			if left == 0 then redis.call('ZREM', keys[DIRECTORY], bare(queue, prefix))
+			elseif left == came - gone then
+				redis.call('ZADD', keys[DIRECTORY], 0, bare(queue, prefix))
+				if q ~= dueQueue then filled[#filled + 1] = bare(queue, prefix) end
+			end
+		end
+	end
+	return filled, due
+end
+
+local function notify(args, filled, due, changed)
+	if #filled == 0 and #changed == 0 and due == '' then return end
+	local notice = { args[PARTITION], due, #filled }
+	for _, name in ipairs(filled) do notice[#notice + 1] = name end
+	for _, name in ipairs(changed) do notice[#notice + 1] = name end
+	redis.call('PUBLISH', args[CHANNEL], cjson.encode(notice))
+end
+
+local function commit(keys, args)
+	local call, sub = redis.call, string.sub
+	local header = call('HMGET', keys[HEADER], 'time', 'commits', 'turns', 'watched', args[ENGINE])
+	local time, moved = timeAfter(header[1], args[CLOCK])
+	local commits, number = tonumber(header[2] or 0), tonumber(args[NUMBER])
+	local b = numbers(args[SHAPE])
+	local units, nRecords, nQueues, dueQueue, prefix, nScores, writes = b[1], b[2], b[3], b[4], b[5], b[6], b[7] == 1
+
+	-- What this engine's last batch was answered.
+	local last, commitThen, timeThen, kind, rest = string.match(header[5] or '', '^(%d+) (%d+) (%d+) (%a)(.*)$')
+	if last and number <= tonumber(last) then
+		if moved then call('HSET', keys[HEADER], 'time', time) end
+		if number < tonumber(last) then return { time, 0, 0 } end
+		local reply = { tonumber(timeThen), tonumber(commitThen), kind == 'n' and 0 or 1 }
+		if kind == 'l' then for _, one in ipairs(cmsgpack.unpack(rest)) do reply[#reply + 1] = one end end
+		return reply
+	end
+	if tonumber(args[AT]) > time or time - tonumber(args[AT]) > TOLERANCE_MS then
+		-- Its engine runs the rules again under a new number: a late copy must not find its time come after all.
+		call('HSET', keys[HEADER], 'time', time)
+		if writes then call('HSET', keys[HEADER], args[ENGINE], args[NUMBER] .. ' ' .. commits .. ' ' .. time .. ' n') end
+		return { time, commits, 0 }
+	end
+	if writes then commits = commits + 1 end
+
+	local docs, queues, blobs = FIXED_KEYS + nRecords, FIXED_KEYS + 2 * nRecords, FIXED_KEYS + 2 * nRecords + nQueues
+	local scores, arg, p = FIXED_ARGS, FIXED_ARGS + nScores, 7
+	local names = {}
+	local function member(k)
+		local name = names[k]
+		if not name then
+			name = bare(keys[FIXED_KEYS + k], prefix)
+			names[k] = name
+		end
+		return name
+	end
+
+	local stored = mget(keys, FIXED_KEYS + 1, FIXED_KEYS + nRecords)
+	local version, versions, at = string.format(VERSION_FORM, commits), args[VERSIONS], 1
+	local turns = header[3] and tonumber(header[3]) > time
+	-- What the units make of versions, documents, histories, blobs and queues; false for what is to go.
+	local versionNow, docNow, historyNow, blobNow, entryNow = {}, {}, {}, {}, {}
+	local lost, replies, told, cut = {}, {}, 0, {}
+	for u = 1, units do
+		local from, to, changed = p + 3, p + 2 + b[p + 2], nil
+		for i = from, to do
+			local k = b[i]
+			local found = versionNow[k] or stored[k] and sub(stored[k], 1, WIDTH) or ABSENT
+			if found ~= sub(versions, at, at + WIDTH - 1) then
+				changed = changed or {}
+				changed[#changed + 1] = k
+			end
+			at = at + WIDTH
+		end
+		local wantsTurn, put, removed = b[p + 1] == 1, to + 1, to + 2 + b[to + 1]
+		local turn = turns and (turnAgainst(keys, args[ENGINE], time, b, put + 1, put + b[put], member)
+			or turnAgainst(keys, args[ENGINE], time, b, removed + 1, removed + b[removed], member))
+		local ok = not changed and not turn
+		if ok then
+			if turns then
+				turnAgainst(keys, args[ENGINE], time, b, put + 1, put + b[put], member, true)
+				turnAgainst(keys, args[ENGINE], time, b, removed + 1, removed + b[removed], member, true)
+			end
+		else
+			local reply = { u, turn or -1 }
+			for i = from, to do
+				local k = b[i]
+				local doc = docNow[k]
+				if doc == nil then doc = call('GET', keys[docs + k]) end
+				reply[#reply + 1] = versionNow[k] or stored[k] and sub(stored[k], 1, WIDTH) or ABSENT
+				reply[#reply + 1] = doc or ''
+			end
+			lost[u] = true
+			replies[#replies + 1] = reply
+			if changed and wantsTurn and not turn then
+				giveTurn(keys, args[ENGINE], time, changed, member, not turns)
+				turns = true
+			end
+		end
+
+		for i = put + 1, put + b[put] do
+			arg = arg + 1
+			if ok then versionNow[b[i]], docNow[b[i]] = version, args[arg] end
+		end
+		p = removed + b[removed]
+		if ok then for i = removed + 1, p do versionNow[b[i]], docNow[b[i]] = ABSENT, false end end
+		if ok then
+			for i = p + 2, p + 1 + b[p + 1] do
+				local k = b[i]
+				local known = historyNow[k]
+				if not known then
+					historyNow[k] = (cut[k] and '' or stored[k] and sub(stored[k], WIDTH + 1) or '') .. ' ' .. commits
+						.. (cut[k] and ':' .. cut[k] or '')
+				end
+				told = told + 1
+			end
+		end
+		p = p + 1 + b[p + 1]
+		if ok then for i = p + 2, p + 1 + b[p + 1] do historyNow[b[i]], cut[b[i]] = false, told end end
+		p = p + 1 + b[p + 1]
+		for i = p + 2, p + 1 + b[p + 1] do
+			arg = arg + 1
+			if ok then blobNow[b[i]] = args[arg] end
+		end
+		p = p + 1 + b[p + 1]
+		if ok then for i = p + 2, p + 1 + b[p + 1] do blobNow[b[i]] = false end end
+		p = p + 1 + b[p + 1]
+		-- Entries removed, then entries added, each as queue, record and score.
+		for section = 1, 2 do
+			local n = b[p + 1]
+			if ok then
+				for i = p + 2, p + 3 * n, 3 do
+					local q, score = b[i], args[scores + b[i + 2]]
+					local entries = entryNow[q]
+					if not entries then
+						entries = {}
+						entryNow[q] = entries
+					end
+					entries[member(b[i + 1]) .. '\0' .. score] = section == 2 and score
+				end
+			end
+			p = p + 1 + 3 * n
+		end
+	end
+
+	local set, size, del = {}, 0, {}
+	for k, doc in pairs(docNow) do
+		if doc then set[size + 1], set[size + 2], size = keys[docs + k], doc, size + 2
+		else del[#del + 1] = keys[docs + k] end
+	end
+	for k in pairs(historyNow) do versionNow[k] = versionNow[k] or stored[k] and sub(stored[k], 1, WIDTH) or ABSENT end
+	for k, v in pairs(versionNow) do
+		local history = historyNow[k]
+		if history == nil then history = stored[k] and sub(stored[k], WIDTH + 1) end
+		if v == ABSENT and (not history or history == '') then del[#del + 1] = keys[FIXED_KEYS + k]
+		else set[size + 1], set[size + 2], size = keys[FIXED_KEYS + k], v .. (history or ''), size + 2 end
+	end
+	for x, bytes in pairs(blobNow) do
+		if bytes then set[size + 1], set[size + 2], size = keys[blobs + x], bytes, size + 2
+		else del[#del + 1] = keys[blobs + x] end
+	end
+	if size > 0 then many('MSET', set) end
+	if #del > 0 then many('DEL', del) end
+	if told > 0 then
+		call('HSET', keys[LOG], commits, #replies > 0 and eventsLeft(args, lost, units) or args[EVENTS])
+	end
+	local filled, due = moveEntries(keys, queues, entryNow, dueQueue, prefix)
+	local changed = {}
+	if header[4] then
+		for k in pairs(docNow) do
+			if call('HEXISTS', keys[WATCHED], member(k)) == 1 then changed[#changed + 1] = member(k) end
+		end
+	end
+	notify(args, filled, due, changed)
+	if writes then
+		local memo = args[NUMBER] .. ' ' .. commits .. ' ' .. time
+		memo = memo .. (#replies > 0 and ' l' .. cmsgpack.pack(replies) or ' a')
+		call('HSET', keys[HEADER], 'time', time, 'commits', commits, args[ENGINE], memo)
+	else
+		call('HSET', keys[HEADER], 'time', time)
+	end
+	return { time, commits, 1, unpack(replies) }
+end
+
+-- Versions first, then documents: KEYS holds both, half and half.
+local function read(keys, args)
+	local time, found, half = tell(keys[HEADER], args[1]), mget(keys, 2, #keys), (#keys - 1) / 2
+	for i = 1, half do found[i] = found[i] and string.sub(found[i], 1, WIDTH) end
+	return { time, found }
+end
+
+-- One plain command on one key.
+local function ask(keys, args)
+	return { tell(keys[HEADER], args[1]), redis.call(args[2], keys[2], unpack(args, 3)) }
+end
+
+local function isBefore(a, b)
+	for i = 1, math.min(#a, #b) do
+		local x, y = string.byte(a, i), string.byte(b, i)
+		if x ~= y then return x < y end
+	end
+	return #a < #b
+end
+
+-- The entries behind a position, which itself may be gone: its place among equal scores is searched for.
+local function behind(keys, args)
+	local queue, count, score, entry = keys[2], tonumber(args[2]), args[3], args[4]
+	local low, high = redis.call('ZCOUNT', queue, '-inf', '(' .. score), redis.call('ZCOUNT', queue, '-inf', score)
+	while low < high do
+		local middle = math.floor((low + high) / 2)
+		if isBefore(entry, redis.call('ZRANGE', queue, middle, middle)[1]) then high = middle else low = middle + 1 end
+	end
+	return { tell(keys[HEADER], args[1]), redis.call('ZRANGE', queue, low, low + count - 1, 'WITHSCORES') }
+end
+
+-- Entries of the log from a commit on: those that tell of one owner, or all there are.
+local function events(keys, args)
+	local from, count, found = tonumber(args[2]), tonumber(args[3]), {}
+	if keys[3] then
+		for item in string.gmatch(string.sub(redis.call('GET', keys[3]) or '', WIDTH + 1), '[%d:]+') do
+			local commit = string.match(item, '^%d+')
+			if tonumber(commit) >= from and #found < 2 * count then
+				found[#found + 1] = item
+				found[#found + 1] = redis.call('HGET', keys[LOG], commit) or ''
+			end
+		end
+	else
+		local last = tonumber(redis.call('HGET', keys[HEADER], 'commits') or 0)
+		while from <= last and #found < 2 * count do
+			local wanted = {}
+			for commit = from, math.min(last, from + 255) do wanted[#wanted + 1] = commit end
+			for i, text in ipairs(redis.call('HMGET', keys[LOG], unpack(wanted))) do
+				if text and #found < 2 * count then
+					found[#found + 1] = tostring(wanted[i])
+					found[#found + 1] = text
+				end
+			end
+			from = from + 256
+		end
+	end
+	return { tell(keys[HEADER], args[1]), found }
+end
+
+local function watch(keys, args)
+	if redis.call('HINCRBY', keys[2], args[1], args[2]) <= 0 then redis.call('HDEL', keys[2], args[1]) end
+	if redis.call('EXISTS', keys[2]) == 1 then redis.call('HSET', keys[1], 'watched', 1)
+	else redis.call('HDEL', keys[1], 'watched') end
+	return 0
+end
+
+redis.register_function('ff_commit', commit)
+redis.register_function('ff_read', read)
+redis.register_function('ff_ask', ask)
+redis.register_function('ff_behind', behind)
+redis.register_function('ff_events', events)
+redis.register_function('ff_watch', watch)
+`;

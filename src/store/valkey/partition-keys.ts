@@ -1,0 +1,35 @@
+import { toText } from "./text.ts";
+
+/**
+ * The names of one partition's keys. The hash tag puts all of them into one slot; the part in front of a record's or
+ * queue's own name has the same length everywhere, so the server gets from a key to the name by cutting it off.
+ *
+ *   h   header, a hash: time, commits, turns, watched, and `e:<engine>` for its last batch and what it was answered
+ *   l   log, a hash: by number of the commit, its events
+ *   d   directory: queues that are not empty, in the order of their names
+ *   w   watched records and by how many; t   turns on records
+ *   v:  version of a record, then the commits that told of it; r:  its document
+ *   q:  a queue, a sorted set: an entry is a record's key, a null character and its score, so that one may not be taken
+ *       for another of the same record; b:  a blob
+ */
+export interface PartitionKeys {
+	/** Header, log, directory, watched, turns: declared to every commit, in this order. */
+	readonly fixed: readonly [string, string, string, string, string];
+	readonly prefixBytes: number;
+	version(key: string): string;
+	record(key: string): string;
+	queue(name: string): string;
+	blob(key: string): string;
+}
+
+export function partitionKeys(prefix: string, partition: number): PartitionKeys {
+	const tag = `${prefix}{${partition}}`;
+	return {
+		fixed: [`${tag}h`, `${tag}l`, `${tag}d`, `${tag}w`, `${tag}t`],
+		prefixBytes: Buffer.byteLength(`${tag}v:`),
+		version: (key) => `${tag}v:${toText(key)}`,
+		record: (key) => `${tag}r:${toText(key)}`,
+		queue: (name) => `${tag}q:${toText(name)}`,
+		blob: (key) => `${tag}b:${toText(key)}`,
+	};
+}

@@ -1,0 +1,302 @@
+import { Redis } from "iovalkey";
+import {
+	type Batch,
+	type CommitReply,
+	type LogPosition,
+	type Notice,
+	type QueuePosition,
+	type Store,
+	type StoredRecord,
+	StoreError,
+	StoreOpenError,
+	type StoreOptions,
+	type Unit,
+	type UnitResult,
+} from "../port.ts";
+import { commitCall, VERSION_WIDTH } from "./commit-call.ts";
+import { decodeEvents, isBehind, isTold, withoutEvents } from "./event-log.ts";
+import { LIBRARY } from "./library.ts";
+import { type PartitionKeys, partitionKeys } from "./partition-keys.ts";
+import { fromText, toText } from "./text.ts";
+
+const DEFAULT_PARTITIONS = 8;
+const SCAN_STEP = 1000;
+const TRIM_STEP = 256;
+/** Refusals that come before anything was looked at. */
+const NOT_APPLIED = /^(?:LOADING|OOM|READONLY|NOAUTH|NOPERM|WRONGPASS|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|BUSY)\b/;
+
+export interface ValkeyStoreOptions extends StoreOptions {
+	/** In front of every key, so that several stores can share a server. */
+	keyPrefix?: string;
+}
+
+/** Records on a Valkey or Redis server: one connection for every call, in order, and one to hear notices. */
+export class ValkeyStore implements Store {
+	readonly unitsPerBatch = 64;
+	readonly partitions: number;
+	readonly #client: Redis;
+	readonly #subscriber: Redis;
+	readonly #keys: readonly PartitionKeys[];
+	readonly #channel: string;
+	readonly #testClock: (() => number) | undefined;
+	readonly #listeners: ((notice: Notice) => void)[] = [];
+
+	static async open(url: string, options: ValkeyStoreOptions): Promise<ValkeyStore> {
+		const prefix = options.keyPrefix ?? "ff";
+		const client = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 3, keyPrefix: "" });
+		const subscriber = client.duplicate();
+		try {
+			await Promise.all([client.connect(), subscriber.connect()]);
+			await client.call("FUNCTION", "LOAD", "REPLACE", LIBRARY);
+			const partitions = await settle(client, `${prefix}settings`, options);
+			const store = new ValkeyStore(client, subscriber, prefix, partitions, options.testClock);
+			await subscriber.subscribe(`${prefix}notices`);
+			return store;
+		} catch (error) {
+			client.disconnect();
+			subscriber.disconnect();
+			if (error instanceof StoreOpenError) throw error;
+			throw new StoreOpenError("store_unavailable", `cannot open ${new URL(url).host}`, {}, error);
+		}
+	}
+
+	private constructor(
+		client: Redis,
+		subscriber: Redis,
+		prefix: string,
+		partitions: number,
+		testClock: (() => number) | undefined,
+	) {
+		this.#client = client;
+		this.#subscriber = subscriber;
+		this.#channel = `${prefix}notices`;
+		this.partitions = partitions;
+		this.#keys = Array.from({ length: partitions }, (_, partition) => partitionKeys(prefix, partition));
+		this.#testClock = testClock;
+		subscriber.on("message", (_channel: string, message: string) => this.#heard(message));
+		// Without a listener a lost connection would end the process; calls in flight tell of it themselves.
+		for (const connection of [client, subscriber]) connection.on("error", () => {});
+	}
+
+	async read(partition: number, keys: readonly string[]) {
+		const at = this.#at(partition);
+		const declared = [at.fixed[0], ...keys.map(at.version), ...keys.map(at.record)];
+		const [time, found] = await this.#call<(string | null)[]>("ff_read", declared);
+		const records = keys.map((key, n) => storedRecord(key, found[n] ?? null, found[keys.length + n] ?? null));
+		return { time, records };
+	}
+
+	async readBlobs(partition: number, keys: readonly string[]) {
+		const at = this.#at(partition);
+		const { time } = await this.read(partition, []);
+		const found = keys.length > 0 ? await this.#sent(this.#client.mgetBuffer(keys.map(at.blob))) : [];
+		return { time, blobs: found.map((bytes) => bytes ?? undefined) };
+	}
+
+	async first(partition: number, queue: string, count: number, after?: QueuePosition) {
+		const at = this.#at(partition);
+		const declared = [at.fixed[0], at.queue(queue)];
+		const [time, flat] = after
+			? await this.#call<string[]>("ff_behind", declared, String(count), String(after.score), entryOf(after))
+			: await this.#call<string[]>("ff_ask", declared, "ZRANGE", "0", String(count - 1), "WITHSCORES");
+		const entries: QueuePosition[] = [];
+		for (let n = 0; n < flat.length; n += 2) {
+			const entry = flat[n] ?? "";
+			entries.push({ key: fromText(entry.slice(0, entry.lastIndexOf("\0"))), score: Number(flat[n + 1]) });
+		}
+		return { time, entries };
+	}
+
+	async queues(partition: number, prefix: string) {
+		const [header, , directory] = this.#at(partition).fixed;
+		const start = toText(prefix);
+		const range = ["ZRANGE", start ? `[${start}` : "-", start ? `(${start}\u{10ffff}` : "+", "BYLEX"];
+		const [time, queues] = await this.#call<string[]>("ff_ask", [header, directory], ...range);
+		return { time, queues: queues.map(fromText) };
+	}
+
+	async commit(partition: number, batch: Batch): Promise<CommitReply> {
+		const settings = { clock: this.#clock(), channel: this.#channel, partition: String(partition) };
+		const call = commitCall(this.#at(partition), batch, settings);
+		return commitReply(batch, await this.#sent(this.#client.call("FCALL", "ff_commit", ...call)));
+	}
+
+	async events(partition: number, owner: string | undefined, after: LogPosition | undefined, count: number) {
+		const at = this.#at(partition);
+		const [header, log] = at.fixed;
+		const declared = owner === undefined ? [header, log] : [header, log, at.version(owner)];
+		// The first entry may hold nothing but what was seen already.
+		const range = [String(after?.commit ?? 1), String(count + 1)];
+		const [time, entries] = await this.#call<string[]>("ff_events", declared, ...range);
+		const events = decodeEvents(entries).filter(
+			(event) => isBehind(event, after) && (owner === undefined || event.owner === owner),
+		);
+		return { time, events: events.slice(0, count) };
+	}
+
+	async trimEvents(partition: number, before: number) {
+		const at = this.#at(partition);
+		const [header, log] = at.fixed;
+		let trimmed = 0;
+		for (let from = 1; ; ) {
+			const range = [String(from), String(TRIM_STEP)];
+			const [time, entries] = await this.#call<string[]>("ff_events", [header, log], ...range);
+			trimmed += await this.#trimEntries(at, entries, before);
+			if (entries.length < 2 * TRIM_STEP) return { time, trimmed };
+			from = Number(entries.at(-2)) + 1;
+		}
+	}
+
+	/** An owner that was forgotten never gets its old commits back: nothing can change between looking and deleting. */
+	async #trimEntries(at: PartitionKeys, entries: readonly string[], before: number): Promise<number> {
+		const owners = [...new Set(decodeEvents(entries).map((event) => event.owner))];
+		const found = owners.length > 0 ? await this.#sent(this.#client.mget(owners.map(at.version))) : [];
+		const histories = new Map(owners.map((owner, n) => [owner, (found[n] ?? "").slice(VERSION_WIDTH)]));
+		let trimmed = 0;
+		for (let n = 0; n < entries.length; n += 2) {
+			const commit = entries[n] ?? "";
+			const left = withoutEvents(
+				Number(commit),
+				entries[n + 1] ?? "",
+				(event) => event.at < before && !isTold(histories.get(event.owner) ?? "", event),
+			);
+			if (left.trimmed === 0) continue;
+			trimmed += left.trimmed;
+			const log = at.fixed[1];
+			await this.#sent(left.text ? this.#client.hset(log, commit, left.text) : this.#client.hdel(log, commit));
+		}
+		return trimmed;
+	}
+
+	async scan(partition: number, afterKey: string | undefined, count: number) {
+		const keys = await this.#keysBehind(this.#at(partition).record(""), afterKey, count);
+		return this.read(partition, keys);
+	}
+
+	async scanBlobs(partition: number, afterKey: string | undefined, count: number) {
+		const at = this.#at(partition);
+		const keys = await this.#keysBehind(at.blob(""), afterKey, count);
+		const { time } = await this.read(partition, []);
+		return { time, keys };
+	}
+
+	/** The server keeps no order of keys, so each page goes over all of them: for repair, never for users. */
+	async #keysBehind(prefix: string, afterKey: string | undefined, count: number): Promise<string[]> {
+		const found = new Set<string>();
+		let cursor = "0";
+		do {
+			const [next, keys] = await this.#sent(this.#client.scan(cursor, "MATCH", `${prefix}*`, "COUNT", SCAN_STEP));
+			for (const key of keys) found.add(fromText(key.slice(prefix.length)));
+			cursor = next;
+		} while (cursor !== "0");
+		const behind = afterKey === undefined ? [...found] : [...found].filter((key) => key > afterKey);
+		return behind.sort().slice(0, count);
+	}
+
+	watch(partition: number, key: string): () => void {
+		this.#countWatcher(partition, key, 1);
+		let over = false;
+		return () => {
+			if (!over) this.#countWatcher(partition, key, -1);
+			over = true;
+		};
+	}
+
+	/** Sent ahead of whatever is asked next, on the same connection; if it fails, the caller's next look tells. */
+	#countWatcher(partition: number, key: string, change: number): void {
+		const [header, , , watched] = this.#at(partition).fixed;
+		this.#client.call("FCALL", "ff_watch", "2", header, watched, toText(key), String(change)).catch(() => {});
+	}
+
+	onNotice(listener: (notice: Notice) => void): void {
+		this.#listeners.push(listener);
+	}
+
+	async close(): Promise<void> {
+		this.#listeners.length = 0;
+		this.#subscriber.disconnect();
+		await this.#client.quit().catch(() => {});
+	}
+
+	#heard(message: string): void {
+		const [partition, due, filled, ...names] = JSON.parse(message) as [string, string, number, ...string[]];
+		const notice: Notice = {
+			partition: Number(partition),
+			queues: names.slice(0, filled).map(fromText),
+			changed: names.slice(filled).map(fromText),
+			...(due === "" ? undefined : { due: Number(due) }),
+		};
+		for (const listener of this.#listeners) listener(notice);
+	}
+
+	#clock(): string {
+		return this.#testClock ? String(this.#testClock()) : "";
+	}
+
+	async #call<T>(name: string, keys: string[], ...args: string[]): Promise<[time: number, answer: T]> {
+		const call = this.#client.call("FCALL", name, String(keys.length), ...keys, this.#clock(), ...args);
+		return (await this.#sent(call)) as [number, T];
+	}
+
+	async #sent<T>(call: Promise<T>): Promise<T> {
+		try {
+			return await call;
+		} catch (error) {
+			const message = error instanceof Error ? error.message : String(error);
+			throw new StoreError(message, { applied: NOT_APPLIED.test(message) ? "no" : "unknown", cause: error });
+		}
+	}
+
+	#at(partition: number): PartitionKeys {
+		const keys = this.#keys[partition];
+		if (!keys) throw new RangeError(`no partition ${partition}`);
+		return keys;
+	}
+}
+
+function storedRecord(key: string, version: string | null, doc: string | null): StoredRecord {
+	const number = Number(version ?? 0);
+	return { key, version: number, doc: number > 0 ? fromText(doc ?? "") : "" };
+}
+
+const entryOf = ({ key, score }: QueuePosition): string => `${toText(key)}\0${score}`;
+
+type RawReply = [time: number, commit: number, looked: number, ...lost: [number, number, ...string[]][]];
+
+function commitReply(batch: Batch, raw: unknown): CommitReply {
+	const [time, commit, looked, ...lost] = raw as RawReply;
+	if (looked === 0) return { time, commit, results: [] };
+	const results: UnitResult[] = batch.units.map(() => ({ ok: true }));
+	for (const [u, turnUntil, ...found] of lost) {
+		const { expected } = batch.units[u - 1] as Unit;
+		const current = expected.map(([key], n) => storedRecord(key, found[2 * n] ?? null, found[2 * n + 1] ?? null));
+		results[u - 1] = { ok: false, current, ...(turnUntil < 0 ? undefined : { turnUntil }) };
+	}
+	return { time, commit, results };
+}
+
+/** Writes the settings of a new store in one step, or compares with those it was made with; gives its partitions. */
+async function settle(client: Redis, key: string, options: ValkeyStoreOptions): Promise<number> {
+	const { partitions, format, testClock } = options;
+	const own = JSON.stringify({
+		partitions: partitions ?? DEFAULT_PARTITIONS,
+		format: format.format,
+		testClock: testClock !== undefined,
+	});
+	const stored = (await client.set(key, own, "NX", "GET")) ?? own;
+	const settings = JSON.parse(stored) as { partitions: number; format: number; testClock: boolean };
+	if (partitions !== undefined && settings.partitions !== partitions) {
+		throw new StoreOpenError(
+			"partition_mismatch",
+			`the store has ${settings.partitions} partitions, not ${partitions}: open it with that number`,
+			{ field: "partitions", stored: settings.partitions, configured: partitions },
+		);
+	}
+	if (settings.testClock !== (testClock !== undefined)) {
+		throw new StoreOpenError("store_invalid", "a store made with a test clock, or without, must be opened so");
+	}
+	if (settings.format > format.format) {
+		throw new StoreOpenError("store_too_new", `the store has format ${settings.format}`, { stored: settings.format });
+	}
+	return settings.partitions;
+}
