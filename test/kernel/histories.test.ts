@@ -1,0 +1,39 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { History } from "./history.ts";
+import { step } from "./history-steps.ts";
+
+const fenced = ["complete", "fail", "delay", "release", "renew", "progress"];
+const refusals = ["fence_required", "stale_lease", "lease_expired", "lease_revoked", "execution_not_active"];
+
+/** Everything that must have happened at least once, or the histories prove less than they seem to. */
+const everywhere = [
+	...fenced.flatMap((command) => refusals.map((code) => `${command} ${code}`)),
+	...["stale_lease", "lease_expired", "lease_revoked", "execution_not_active"].map((code) => `cancel ${code}`),
+	...["create waiting", "create delayed", "complete completed", "fail failed", "fail delayed", "fail cancelled"],
+	...["delay delayed", "delay cancelled", "release waiting", "release cancelled", "renew ok", "progress ok"],
+	...["cancel active", "cancel cancelled", "revokeLease ok", "revokeLease stale_lease"],
+	...["replay waiting", "replay execution_not_terminal", "replay max_replays_exhausted"],
+	...["delete ok", "delete execution_not_terminal"],
+	...["nothing", "delay", "lease", "attempt", "queue", "deadline", "grace", "retention"].map((what) => `tick ${what}`),
+];
+
+describe("random histories", () => {
+	const reached = new Set<string>();
+
+	/** fast-check prints the seed and the shortest history that fails. */
+	it("are lived through by the rules as by the plain model of the specification", () => {
+		fc.assert(
+			fc.property(fc.array(step, { minLength: 40, maxLength: 150 }), (steps) => {
+				const history = new History();
+				for (const each of steps) history.live(each);
+				for (const answer of history.answers) reached.add(answer);
+			}),
+			{ numRuns: 1000 },
+		);
+	});
+
+	it("go everywhere: each command met each of its answers, and each timer fired", () => {
+		expect(everywhere.filter((answer) => !reached.has(answer))).toEqual([]);
+	});
+});
