@@ -1,0 +1,82 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { executionDefaults, executionKey, makeExecution } from "../../src/kernel/records/execution.ts";
+import { idempotencyKeyDefaults } from "../../src/kernel/records/idempotency-key.ts";
+import { amend, decodeRecord, encodeRecord, makeRecord } from "../../src/kernel/records/record.ts";
+import { decode, recordTypeOf } from "../../src/kernel/records/record-types.ts";
+
+const id = `ex_${"0".repeat(32)}_7`;
+const defaults = { a: 1, b: "", c: null as null | object, d: false };
+
+describe("records", () => {
+	it("have every field, and write only what differs from its default", () => {
+		const record = makeRecord(defaults, { a: 1, b: "x" });
+		expect([record.a, record.b, record.c, record.d]).toEqual([1, "x", null, false]);
+		expect(encodeRecord(record)).toBe('{"b":"x"}');
+	});
+
+	it("come back from their document as they were", () => {
+		const value = fc.record({
+			a: fc.integer(),
+			b: fc.string(),
+			c: fc.constantFrom(null, { deep: [1] }),
+			d: fc.boolean(),
+		});
+		fc.assert(
+			fc.property(value, (fields) => {
+				const back = decodeRecord(defaults, encodeRecord(makeRecord(defaults, fields)));
+				expect({ a: back.a, b: back.b, c: back.c, d: back.d }).toEqual(fields);
+			}),
+		);
+	});
+
+	it("keep fields of a later version over a rewrite by this one", () => {
+		const doc = '{"b":"x","later":{"deep":[1,2]},"flag":true}';
+		const record = decodeRecord(defaults, doc);
+		const rewritten = JSON.parse(encodeRecord(amend(record, { a: 2 })));
+		expect(rewritten).toEqual({ a: 2, b: "x", later: { deep: [1, 2] }, flag: true });
+	});
+
+	it("are never changed by amending them", () => {
+		const record = makeRecord(defaults, { b: "x" });
+		const next = amend(record, { b: "y", a: 5 });
+		expect([record.a, record.b, next.a, next.b]).toEqual([1, "x", 5, "y"]);
+		expect(encodeRecord(record)).toBe('{"b":"x"}');
+	});
+
+	it("drop a field that is set back to its default", () => {
+		expect(encodeRecord(amend(makeRecord(defaults, { b: "x", a: 9 }), { b: "" }))).toBe('{"a":9}');
+	});
+
+	it("of another shape are refused", () => {
+		for (const doc of ["", "nonsense", "null", "[]", "7", '"text"', '{"a":']) {
+			expect(() => decodeRecord(defaults, doc)).toThrow();
+		}
+	});
+});
+
+describe("record types", () => {
+	it("are told by the key", () => {
+		expect(recordTypeOf(executionKey(id))).toBe("execution");
+		expect(recordTypeOf(`${id}/a3`)).toBe("attempt");
+		expect(recordTypeOf("key:n:k/with/slashes")).toBe("idempotencyKey");
+		expect(recordTypeOf("lane:n:ex_lane")).toBe("lane");
+		expect(recordTypeOf("budget:n:b")).toBeUndefined();
+	});
+
+	it("fill in the defaults of their kind", () => {
+		expect(decode(id, "{}")).toMatchObject({ lifecyclePhase: executionDefaults.lifecyclePhase, retries: 0 });
+		expect(decode("key:n:k", "{}")).toMatchObject(idempotencyKeyDefaults);
+	});
+
+	it("a program does not know keep all they hold", () => {
+		expect(encodeRecord(decode("budget:n:b", '{"hard":5}'))).toBe('{"hard":5}');
+	});
+
+	it("an execution's document is small: nothing but what sets it apart", () => {
+		const record = makeExecution({ id, kind: "job", createdAt: 1, eligibleAt: 1, deadlineFrom: 1, createdBy: "me" });
+		expect(Object.keys(JSON.parse(encodeRecord(record))).sort()).toEqual(
+			["createdAt", "createdBy", "deadlineFrom", "eligibleAt", "id", "kind"].sort(),
+		);
+	});
+});
