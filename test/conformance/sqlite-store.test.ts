@@ -166,16 +166,3 @@ it("keeps time while the wall clock is set back, and follows it ahead", () => {
 	monotonic += 10;
 	expect(clock()).toBe(wall + 10_010);
 });
-
-it("keeps the answers of only a few engines that are gone", async () => {
-	for (let n = 0; n < 20; n++) {
-		const store = await openSqliteStore(file, { format, testClock });
-		await store.commit(0, { engine: `engine-${n}`, number: 1, at: 1000, units: [put(`key-${n}`, "")] });
-		await store.close();
-	}
-	await (await openSqliteStore(file, { format, testClock })).close();
-	const db = new BetterSqlite3(file);
-	expect(db.prepare("SELECT COUNT(*) FROM batch").pluck().get()).toBe(16);
-	expect(db.prepare("SELECT COUNT(*) FROM batch WHERE engine = 'engine-19'").pluck().get()).toBe(1);
-	db.close();
-});

@@ -57,8 +57,10 @@ export class Checker {
 		const events = unit.events.map((event) => JSON.parse(event.body) as ExecutionEvent);
 		this.#checkTimes(unit, events, time);
 		for (const key of unit.removed) {
+			const before = this.#docs.get(key);
 			this.#docs.delete(key);
 			if (!key.startsWith("ex_") || key.includes("/")) continue;
+			for (const between of this.#intermediate.beforeRemoval(key, before)) this.#pass(key, between);
 			this.#episodesOf(key).push({ from: this.#world.moment, record: undefined });
 			this.removed.add(key);
 		}
@@ -68,12 +70,7 @@ export class Checker {
 			else if (key.startsWith("group:")) this.#checkGroup(partition, key, unit, JSON.parse(doc));
 			else if (key.startsWith("ex_") && !key.includes("/")) {
 				const record = kernel.decode(key, doc) as ExecutionRecord;
-				for (const between of this.#intermediate.between(this.#docs.get(key), doc)) {
-					this.#episodesOf(key).push({
-						from: this.#world.moment,
-						record: kernel.decode(key, between) as ExecutionRecord,
-					});
-				}
+				for (const between of this.#intermediate.between(this.#docs.get(key), doc)) this.#pass(key, between);
 				this.#checkExecution(
 					key,
 					record,
@@ -84,6 +81,11 @@ export class Checker {
 			this.#docs.set(key, doc);
 		}
 		this.#checkLanes(partition, unit, events);
+	}
+
+	/** A state that lasted no longer than its unit. */
+	#pass(id: string, doc: string): void {
+		this.#episodesOf(id).push({ from: this.#world.moment, record: kernel.decode(id, doc) as ExecutionRecord });
 	}
 
 	#checkTimes(unit: Unit, events: ExecutionEvent[], time: number): void {

@@ -8,6 +8,7 @@ import type { Tx } from "../../src/kernel/tx.ts";
  */
 export class IntermediateStates {
 	readonly #madeFrom = new Map<string, string>();
+	readonly #removedFrom = new Map<string, string>();
 
 	/** The documents between `before` and `after`, both excluded, oldest first. */
 	between(before: string | undefined, after: string): string[] {
@@ -18,6 +19,12 @@ export class IntermediateStates {
 			doc = this.#madeFrom.get(doc);
 		}
 		return found;
+	}
+
+	/** The documents between `before` and the removal of a record. */
+	beforeRemoval(key: string, before: string | undefined): string[] {
+		const last = this.#removedFrom.get(key);
+		return last === undefined || last === before ? [] : [...this.between(before, last), last];
 	}
 
 	recordIn(kernel: Kernel): Kernel {
@@ -35,7 +42,11 @@ export class IntermediateStates {
 			getReadable: (key) => tx.getReadable(key),
 			getFresh: (key) => tx.getFresh(key),
 			expect: (keys) => tx.expect(keys),
-			remove: (key) => tx.remove(key),
+			remove: (key) => {
+				const before = key.startsWith("ex_") ? tx.getFresh(key) : undefined;
+				if (before) this.#removedFrom.set(key, encodeRecord(before));
+				tx.remove(key);
+			},
 			first: (queue, count) => tx.first(queue, count),
 			all: (queue, guard) => tx.all(queue, guard),
 			emit: (event) => tx.emit(event),

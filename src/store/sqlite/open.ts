@@ -9,9 +9,6 @@ import { SqliteStore } from "./store.ts";
 
 const MAX_PARTITIONS = 256;
 
-/** Answers kept per partition: those of the engines that wrote last, before this process began. */
-const KEPT_BATCHES = 16;
-
 /**
  * Opens the file, or makes it. Whoever opens it owns it until it is closed or its process ends: SQLite holds the
  * operating system's lock on the file, which a killed process gives back. The file must never be opened in this process
@@ -38,8 +35,6 @@ export function openStore(db: Database, file: string, options: StoreOptions): Sq
 	checkPartitions(file, partitions, options.partitions);
 	checkClock(file, meta.get("clock") === "test", options.testClock !== undefined);
 	checkFormat(db, file, Number(meta.get("format")), options);
-	const dropOldBatches = db.prepare<[number, number, number]>(sql.dropOldBatches);
-	for (let partition = 0; partition < partitions; partition++) dropOldBatches.run(partition, partition, KEPT_BATCHES);
 	const latest = db.prepare<[], number | null>(sql.selectLatestTime).pluck().get() ?? 0;
 	return new SqliteStore(db, partitions, options.testClock ?? storeClock(latest));
 }

@@ -9,7 +9,6 @@ import {
 	type UnitResult,
 } from "../port.ts";
 import { Watches } from "../watches.ts";
-import { decodeReply, encodeReply } from "./remembered-reply.ts";
 import type { Statements } from "./statements.ts";
 import { fromText, toText } from "./text.ts";
 import { Turns } from "./turns.ts";
@@ -34,6 +33,7 @@ export class SqlitePartition {
 	readonly #run: Statements;
 	readonly #clock: () => number;
 	readonly #turns = new Turns();
+	/** In memory only: an engine lives in the process that owns the file, so nobody is left to send a batch again. */
 	readonly #remembered = new Map<string, { number: number; reply: CommitReply }>();
 	readonly #filled = new Set<string>();
 	/** Versions seen or made by the batch at hand. */
@@ -60,9 +60,6 @@ export class SqlitePartition {
 		this.#commits = head?.commits ?? 0;
 		this.#time = Math.max(this.#time, head?.time ?? 0);
 		this.#remembered.clear();
-		for (const { engine, number, reply } of this.#run.selectBatches.all(this.#index)) {
-			this.#remembered.set(fromText(engine), { number, reply: decodeReply(reply) });
-		}
 		this.#filled.clear();
 		this.#due = this.#run.firstScore.get(this.#index, DUE);
 	}
@@ -93,7 +90,7 @@ export class SqlitePartition {
 		if (wrote) this.#commits += 1;
 		const reply = { time, commit: this.#commits, results };
 		if (writes) this.#remembered.set(batch.engine, { number: batch.number, reply });
-		if (wrote) this.#finish(batch, reply, notice);
+		if (wrote) this.#finish(notice);
 		const telling = notice.queues.length > 0 || notice.changed.length > 0 || notice.due !== undefined;
 		return { reply, notice: telling ? notice : undefined };
 	}
@@ -229,12 +226,11 @@ export class SqlitePartition {
 		if (this.#run.firstScore.get(this.#index, toText(queue)) === undefined) notice.queues.push(queue);
 	}
 
-	/** Brings the batch's last rows into the tables, with the answer to give if it is sent again. */
-	#finish(batch: Batch, reply: CommitReply, notice: Notice): void {
+	/** Brings the batch's last rows into the tables. */
+	#finish(notice: Notice): void {
 		this.#run.index.flush();
 		this.#run.newEvents.flush();
 		this.#run.updateHead.run(this.#commits, this.#time, this.#index);
-		this.#run.saveBatch.run(this.#index, toText(batch.engine), batch.number, this.#commits, encodeReply(reply));
 		const due = this.#run.firstScore.get(this.#index, DUE);
 		if (due !== undefined && (this.#due === undefined || due < this.#due)) notice.due = due;
 		this.#due = due;

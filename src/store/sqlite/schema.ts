@@ -25,10 +25,6 @@ export const PAGE_SIZE = 8192;
 export const createTables = `
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE head (partition INTEGER PRIMARY KEY, commits INTEGER NOT NULL, time INTEGER NOT NULL);
-CREATE TABLE batch (
-	partition INTEGER, engine TEXT, number INTEGER NOT NULL, "commit" INTEGER NOT NULL, reply TEXT NOT NULL,
-	PRIMARY KEY (partition, engine)
-) WITHOUT ROWID;
 CREATE TABLE record (
 	id INTEGER PRIMARY KEY, partition INTEGER NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, doc TEXT NOT NULL,
 	UNIQUE (partition, key)
@@ -59,13 +55,6 @@ export const insertHead = "INSERT INTO head (partition, commits, time) VALUES (?
 export const selectHead = "SELECT commits, time FROM head WHERE partition = ?";
 export const selectLatestTime = "SELECT MAX(time) FROM head";
 export const updateHead = "UPDATE head SET commits = ?, time = ? WHERE partition = ?";
-
-export const selectBatches = "SELECT engine, number, reply FROM batch WHERE partition = ?";
-export const saveBatch = `INSERT INTO batch (partition, engine, number, "commit", reply) VALUES (?, ?, ?, ?, ?)
-	ON CONFLICT (partition, engine) DO UPDATE
-	SET number = excluded.number, "commit" = excluded."commit", reply = excluded.reply`;
-export const dropOldBatches = `DELETE FROM batch WHERE partition = ? AND engine NOT IN
-	(SELECT engine FROM batch WHERE partition = ? ORDER BY "commit" DESC LIMIT ?)`;
 
 export const selectRecord = "SELECT version, doc FROM record WHERE partition = ? AND key = ?";
 export const selectVersion = "SELECT version FROM record WHERE partition = ? AND key = ?";

@@ -44,8 +44,6 @@ export function prepareStatements(db: Database) {
 
 		selectHead: prepare<[number], { commits: number; time: number }>(sql.selectHead),
 		updateHead: prepare<[number, number, number]>(sql.updateHead),
-		selectBatches: prepare<[number], { engine: Text; number: number; reply: string }>(sql.selectBatches),
-		saveBatch: prepare<[number, Text, number, number, string]>(sql.saveBatch),
 
 		selectRecord: prepare<[number, Text], { version: number; doc: Text }>(sql.selectRecord),
 		selectVersion: column<[number, Text], number>(sql.selectVersion),

@@ -7,6 +7,8 @@ import { toText } from "./text.ts";
 export const VERSION_WIDTH = 14;
 const LENGTH_WIDTH = 10;
 const DUE = "due";
+/** The most names of one kind in a batch. */
+const PLACES = 128 * 128;
 
 /** What a call is told beside its batch. */
 export interface CallSettings {
@@ -22,9 +24,10 @@ export interface CallSettings {
  *   keys   the partition's five; the version of every record named, then the document of each; queues; blobs
  *   args   shape, clock, engine, number, at, versions expected, channel, partition, all events, their lengths by unit,
  *          scores, then documents and blobs in the order of their units
- *   shape  units, records, queues, place of the due queue, length of a key's prefix, scores, whether it writes; then per
- *          unit whether it wants a turn and, each with its count in front: records expected, put, removed; owners told
- *          of, forgotten; blobs put, removed; entries removed, added (queue, record and score)
+ *   shape  units, records, queues, blobs, place of the due queue, length of a key's prefix, scores, whether it writes,
+ *          whether an entry is named twice; then per unit whether it wants a turn and, each with its count in front:
+ *          records expected, put, removed; owners told of, forgotten; blobs put, removed; entries removed, added (queue,
+ *          record and score)
  *
  * Everything is named by its place, counted from 1 as in Lua.
  */
@@ -40,10 +43,19 @@ export function commitCall(keys: PartitionKeys, batch: Batch, settings: CallSett
 	let lengths = "";
 	let writes = false;
 
-	const takeEntries = (entries: readonly IndexEntry[]): void => {
-		shape.push(entries.length);
-		for (const { queue, key, score } of entries)
-			shape.push(placeOf(queues, queue), placeOf(records, key), placeOf(scores, String(score)));
+	// Units that name the same entry must move it one after the other; all others are moved together.
+	const entries = new Set<number>();
+	let entriesNamed = 0;
+	const takeEntries = (taken: readonly IndexEntry[]): void => {
+		shape.push(taken.length);
+		entriesNamed += taken.length;
+		for (const { queue, key, score } of taken) {
+			const inQueue = placeOf(queues, queue);
+			const record = placeOf(records, key);
+			const at = placeOf(scores, String(score));
+			entries.add((inQueue * PLACES + record) * PLACES + at);
+			shape.push(inQueue, record, at);
+		}
 	};
 	const takeUnit = (unit: Unit): void => {
 		shape.push(unit.wantsTurn ? 1 : 0, unit.expected.length);
@@ -78,8 +90,8 @@ export function commitCall(keys: PartitionKeys, batch: Batch, settings: CallSett
 	};
 	for (const unit of batch.units) takeUnit(unit);
 
-	const counts = [batch.units.length, records.size, queues.size, queues.get(DUE) ?? 0];
-	counts.push(keys.prefixBytes, scores.size, writes ? 1 : 0);
+	const counts = [batch.units.length, records.size, queues.size, blobs.size, queues.get(DUE) ?? 0];
+	counts.push(keys.prefixBytes, scores.size, writes ? 1 : 0, entries.size < entriesNamed ? 1 : 0);
 	const call: (string | Buffer)[] = [String(keys.fixed.length + 2 * records.size + queues.size + blobs.size)];
 	for (const key of keys.fixed) call.push(key);
 	for (const key of records.keys()) call.push(keys.version(key));
@@ -109,7 +121,7 @@ function packed(...parts: readonly (readonly number[])[]): string {
 		count += numbers.length;
 		for (const number of numbers) if (number > largest) largest = number;
 	}
-	if (largest >= 128 * 128) throw new RangeError(`a batch may name ${128 * 128 - 1} records, not ${largest}`);
+	if (largest >= PLACES) throw new RangeError(`a batch may name fewer than ${PLACES} records, not ${largest}`);
 	const wide = largest >= 128;
 	const bytes = Buffer.allocUnsafe(1 + count * (wide ? 2 : 1));
 	let at = bytes.writeUInt8(wide ? 2 : 1);

@@ -24,6 +24,16 @@ local TOLERANCE_MS, TURN_MS = 1000, 250
 -- Lua hands at most about 8000 values to a function.
 local MOST = 4000
 
+-- A list of so many times false. A list made at its full length is quicker than one that grows.
+local NOTHING = {}
+for i = 1, 256 do NOTHING[i] = false end
+local function blank(n)
+	if n <= #NOTHING then return { unpack(NOTHING, 1, n) } end
+	local list = {}
+	for i = 1, n do list[i] = false end
+	return list
+end
+
 -- The partition's time: what was told once is never undercut. A test gives its own.
 local function timeAfter(mark, given)
 	mark = tonumber(mark or 0)
@@ -67,10 +77,11 @@ local function mget(keys, from, to)
 end
 
 -- One command with many arguments, however many; gives the sum of what it says.
-local function many(command, list, key)
+local function many(command, list, key, size)
 	local sum = 0
-	for from = 1, #list, MOST do
-		local to = math.min(#list, from + MOST - 1)
+	size = size or #list
+	for from = 1, size, MOST do
+		local to = math.min(size, from + MOST - 1)
 		local said
 		if key then said = redis.call(command, key, unpack(list, from, to))
 		else said = redis.call(command, unpack(list, from, to)) end
@@ -111,41 +122,38 @@ end
 -- What a queue's name, or a record's key, is without what stands in front of it.
 local function bare(key, prefix) return string.sub(key, prefix + 1) end
 
--- Brings the queues up to date; returns those that were empty before, and the earliest due time if it is a new one.
-local function moveEntries(keys, queues, changes, dueQueue, prefix)
-	local filled, due = {}, ''
-	for q, change in pairs(changes) do
-		local queue, out, into, n, earliest = keys[queues + q], {}, {}, 0, nil
-		for member, score in pairs(change) do
-			if score then
-				into[n + 1], into[n + 2], n = score, member, n + 2
-				if q == dueQueue and (not earliest or tonumber(score) < tonumber(earliest)) then earliest = score end
-			else out[#out + 1] = member end
-		end
-		if earliest then
+-- Takes entries out of queues and puts others in; notes which queues were empty, and the earliest due time if it is new.
+local function moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
+	for q in pairs(out.touched) do
+		local queue, gone, came = keys[queues + q], 0, 0
+		if into[q] and q == dueQueue then
+			local earliest = nil
+			for i = 1, #into[q], 2 do
+				local score = tonumber(into[q][i])
+				if not earliest or score < tonumber(earliest) then earliest = into[q][i] end
+			end
 			local head = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')[2]
-			if not head or tonumber(earliest) < tonumber(head) then due = earliest end
+			if not head or tonumber(earliest) < tonumber(head) then notice.due = earliest end
 		end
-		local gone = #out > 0 and many('ZREM', out, queue) or 0
-		local came = n > 0 and many('ZADD', into, queue) or 0
+		if out[q] then gone = many('ZREM', out[q], queue) end
+		if into[q] then came = many('ZADD', into[q], queue) end
 		if gone > 0 or came > 0 then
 			local left = redis.call('ZCARD', queue)
 			if left == 0 then redis.call('ZREM', keys[DIRECTORY], bare(queue, prefix))
 			elseif left == came - gone then
 				redis.call('ZADD', keys[DIRECTORY], 0, bare(queue, prefix))
-				if q ~= dueQueue then filled[#filled + 1] = bare(queue, prefix) end
+				if q ~= dueQueue then notice.filled[#notice.filled + 1] = bare(queue, prefix) end
 			end
 		end
 	end
-	return filled, due
 end
 
-local function notify(args, filled, due, changed)
-	if #filled == 0 and #changed == 0 and due == '' then return end
-	local notice = { args[PARTITION], due, #filled }
-	for _, name in ipairs(filled) do notice[#notice + 1] = name end
-	for _, name in ipairs(changed) do notice[#notice + 1] = name end
-	redis.call('PUBLISH', args[CHANNEL], cjson.encode(notice))
+local function notify(args, notice)
+	if #notice.filled == 0 and #notice.changed == 0 and not notice.due then return end
+	local told = { args[PARTITION], notice.due or '', #notice.filled }
+	for _, name in ipairs(notice.filled) do told[#told + 1] = name end
+	for _, name in ipairs(notice.changed) do told[#told + 1] = name end
+	redis.call('PUBLISH', args[CHANNEL], cjson.encode(told))
 end
 
 local function commit(keys, args)
@@ -154,7 +162,8 @@ local function commit(keys, args)
 	local time, moved = timeAfter(header[1], args[CLOCK])
 	local commits, number = tonumber(header[2] or 0), tonumber(args[NUMBER])
 	local b = numbers(args[SHAPE])
-	local units, nRecords, nQueues, dueQueue, prefix, nScores, writes = b[1], b[2], b[3], b[4], b[5], b[6], b[7] == 1
+	local units, nRecords, nQueues, nBlobs, dueQueue, prefix, nScores = b[1], b[2], b[3], b[4], b[5], b[6], b[7]
+	local writes, inTurn = b[8] == 1, b[9] == 1
 
 	-- What this engine's last batch was answered.
 	local last, commitThen, timeThen, kind, rest = string.match(header[5] or '', '^(%d+) (%d+) (%d+) (%a)(.*)$')
@@ -174,8 +183,8 @@ local function commit(keys, args)
 	if writes then commits = commits + 1 end
 
 	local docs, queues, blobs = FIXED_KEYS + nRecords, FIXED_KEYS + 2 * nRecords, FIXED_KEYS + 2 * nRecords + nQueues
-	local scores, arg, p = FIXED_ARGS, FIXED_ARGS + nScores, 7
-	local names = {}
+	local scores, arg, p = FIXED_ARGS, FIXED_ARGS + nScores, 9
+	local names = blank(nRecords)
 	local function member(k)
 		local name = names[k]
 		if not name then
@@ -188,9 +197,10 @@ local function commit(keys, args)
 	local stored = mget(keys, FIXED_KEYS + 1, FIXED_KEYS + nRecords)
 	local version, versions, at = string.format(VERSION_FORM, commits), args[VERSIONS], 1
 	local turns = header[3] and tonumber(header[3]) > time
-	-- What the units make of versions, documents, histories, blobs and queues; false for what is to go.
-	local versionNow, docNow, historyNow, blobNow, entryNow = {}, {}, {}, {}, {}
-	local lost, replies, told, cut = {}, {}, 0, {}
+	-- What the units make of versions, documents, histories and blobs: false while untouched, true for what is to go.
+	local versionNow, docNow, historyNow, blobNow = blank(nRecords), blank(nRecords), blank(nRecords), blank(nBlobs)
+	local out, into, notice = { touched = {} }, {}, { filled = {}, changed = {} }
+	local lost, replies, told, cut, stamp = {}, {}, 0, {}, ' ' .. commits
 	for u = 1, units do
 		local from, to, changed = p + 3, p + 2 + b[p + 2], nil
 		for i = from, to do
@@ -215,10 +225,9 @@ local function commit(keys, args)
 			local reply = { u, turn or -1 }
 			for i = from, to do
 				local k = b[i]
-				local doc = docNow[k]
-				if doc == nil then doc = call('GET', keys[docs + k]) end
+				local doc = docNow[k] or call('GET', keys[docs + k])
 				reply[#reply + 1] = versionNow[k] or stored[k] and sub(stored[k], 1, WIDTH) or ABSENT
-				reply[#reply + 1] = doc or ''
+				reply[#reply + 1] = doc and doc ~= true and doc or ''
 			end
 			lost[u] = true
 			replies[#replies + 1] = reply
@@ -233,75 +242,87 @@ local function commit(keys, args)
 			if ok then versionNow[b[i]], docNow[b[i]] = version, args[arg] end
 		end
 		p = removed + b[removed]
-		if ok then for i = removed + 1, p do versionNow[b[i]], docNow[b[i]] = ABSENT, false end end
+		if ok then for i = removed + 1, p do versionNow[b[i]], docNow[b[i]] = ABSENT, true end end
 		if ok then
 			for i = p + 2, p + 1 + b[p + 1] do
 				local k = b[i]
-				local known = historyNow[k]
-				if not known then
-					historyNow[k] = (cut[k] and '' or stored[k] and sub(stored[k], WIDTH + 1) or '') .. ' ' .. commits
-						.. (cut[k] and ':' .. cut[k] or '')
-				end
+				local history = historyNow[k]
+				if not history then historyNow[k] = (stored[k] and sub(stored[k], WIDTH + 1) or '') .. stamp
+				elseif history == '' then historyNow[k] = stamp .. ':' .. cut[k] end
 				told = told + 1
 			end
 		end
 		p = p + 1 + b[p + 1]
-		if ok then for i = p + 2, p + 1 + b[p + 1] do historyNow[b[i]], cut[b[i]] = false, told end end
+		if ok then for i = p + 2, p + 1 + b[p + 1] do historyNow[b[i]], cut[b[i]] = '', told end end
 		p = p + 1 + b[p + 1]
 		for i = p + 2, p + 1 + b[p + 1] do
 			arg = arg + 1
 			if ok then blobNow[b[i]] = args[arg] end
 		end
 		p = p + 1 + b[p + 1]
-		if ok then for i = p + 2, p + 1 + b[p + 1] do blobNow[b[i]] = false end end
+		if ok then for i = p + 2, p + 1 + b[p + 1] do blobNow[b[i]] = true end end
 		p = p + 1 + b[p + 1]
 		-- Entries removed, then entries added, each as queue, record and score.
-		for section = 1, 2 do
-			local n = b[p + 1]
-			if ok then
-				for i = p + 2, p + 3 * n, 3 do
-					local q, score = b[i], args[scores + b[i + 2]]
-					local entries = entryNow[q]
-					if not entries then
-						entries = {}
-						entryNow[q] = entries
-					end
-					entries[member(b[i + 1]) .. '\0' .. score] = section == 2 and score
+		if ok then
+			for i = p + 2, p + 3 * b[p + 1], 3 do
+				local q = b[i]
+				local list = out[q]
+				if not list then
+					list, out.touched[q] = {}, true
+					out[q] = list
 				end
+				list[#list + 1] = member(b[i + 1]) .. '\0' .. args[scores + b[i + 2]]
 			end
-			p = p + 1 + 3 * n
 		end
+		p = p + 1 + 3 * b[p + 1]
+		if ok then
+			for i = p + 2, p + 3 * b[p + 1], 3 do
+				local q, score = b[i], args[scores + b[i + 2]]
+				local list = into[q]
+				if not list then
+					list, out.touched[q] = {}, true
+					into[q] = list
+				end
+				local n = #list
+				list[n + 1], list[n + 2] = score, member(b[i + 1]) .. '\0' .. score
+			end
+			if inTurn then
+				moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
+				out, into = { touched = {} }, {}
+			end
+		end
+		p = p + 1 + 3 * b[p + 1]
 	end
 
-	local set, size, del = {}, 0, {}
-	for k, doc in pairs(docNow) do
-		if doc then set[size + 1], set[size + 2], size = keys[docs + k], doc, size + 2
-		else del[#del + 1] = keys[docs + k] end
+	local set, size, del = blank(4 * nRecords), 0, {}
+	for k = 1, nRecords do
+		local doc, v, history = docNow[k], versionNow[k], historyNow[k]
+		if doc == true then del[#del + 1] = keys[docs + k]
+		elseif doc then set[size + 1], set[size + 2], size = keys[docs + k], doc, size + 2 end
+		if v or history then
+			v = v or stored[k] and sub(stored[k], 1, WIDTH) or ABSENT
+			history = history or stored[k] and sub(stored[k], WIDTH + 1) or ''
+			if v == ABSENT and history == '' then del[#del + 1] = keys[FIXED_KEYS + k]
+			else set[size + 1], set[size + 2], size = keys[FIXED_KEYS + k], v .. history, size + 2 end
+		end
 	end
-	for k in pairs(historyNow) do versionNow[k] = versionNow[k] or stored[k] and sub(stored[k], 1, WIDTH) or ABSENT end
-	for k, v in pairs(versionNow) do
-		local history = historyNow[k]
-		if history == nil then history = stored[k] and sub(stored[k], WIDTH + 1) end
-		if v == ABSENT and (not history or history == '') then del[#del + 1] = keys[FIXED_KEYS + k]
-		else set[size + 1], set[size + 2], size = keys[FIXED_KEYS + k], v .. (history or ''), size + 2 end
+	for x = 1, nBlobs do
+		local bytes = blobNow[x]
+		if bytes == true then del[#del + 1] = keys[blobs + x]
+		elseif bytes then set[size + 1], set[size + 2], size = keys[blobs + x], bytes, size + 2 end
 	end
-	for x, bytes in pairs(blobNow) do
-		if bytes then set[size + 1], set[size + 2], size = keys[blobs + x], bytes, size + 2
-		else del[#del + 1] = keys[blobs + x] end
-	end
-	if size > 0 then many('MSET', set) end
+	if size > 0 then many('MSET', set, nil, size) end
 	if #del > 0 then many('DEL', del) end
 	if told > 0 then
 		call('HSET', keys[LOG], commits, #replies > 0 and eventsLeft(args, lost, units) or args[EVENTS])
 	end
-	local filled, due = moveEntries(keys, queues, entryNow, dueQueue, prefix)
-	local changed = {}
-	if header[4] then
-		for k in pairs(docNow) do
-			if call('HEXISTS', keys[WATCHED], member(k)) == 1 then changed[#changed + 1] = member(k) end
+	moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
+	for k = 1, header[4] and nRecords or 0 do
+		if docNow[k] and call('HEXISTS', keys[WATCHED], member(k)) == 1 then
+			notice.changed[#notice.changed + 1] = member(k)
 		end
 	end
-	notify(args, filled, due, changed)
+	notify(args, notice)
 	if writes then
 		local memo = args[NUMBER] .. ' ' .. commits .. ' ' .. time
 		memo = memo .. (#replies > 0 and ' l' .. cmsgpack.pack(replies) or ' a')

@@ -59,15 +59,6 @@ export function durabilityCases(test: Case): void {
 		expect((await trial.store.trimEvents(trial.home, 100)).trimmed).toBe(1);
 	});
 
-	test("a batch sent again after opening is answered as the first time", async (trial) => {
-		const units = [put("a", "one"), put("a", "lost"), unit({ events: [event("o", "once")] })];
-		const first = await trial.commit(units, { number: 9 });
-		await trial.reopen();
-		expect(await trial.commit(units, { number: 9 })).toEqual(first);
-		expect((await trial.commit([put("late", "")], { number: 8 })).results).toEqual([]);
-		expect(await trial.bodies()).toEqual(["once"]);
-	});
-
 	test("every partition is as it was", async (trial) => {
 		const partitions = Array.from({ length: trial.partitions }, (_, n) => n);
 		for (const partition of partitions) await trial.apply([put("a", `in ${partition}`)], { partition });
