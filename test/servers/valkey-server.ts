@@ -125,6 +125,7 @@ function ended(guardian: ChildProcess): Promise<void> {
 	if (guardian.exitCode !== null || guardian.signalCode !== null) return Promise.resolve();
 	return new Promise((resolve) => {
 		guardian.once("exit", () => resolve());
+		guardian.ref();
 		guardian.stdin?.end();
 	});
 }

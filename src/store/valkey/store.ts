@@ -17,9 +17,9 @@ import { commitCall, VERSION_WIDTH } from "./commit-call.ts";
 import { decodeEvents, isBehind, isTold, withoutEvents } from "./event-log.ts";
 import { LIBRARY } from "./library.ts";
 import { type PartitionKeys, partitionKeys } from "./partition-keys.ts";
+import { settle } from "./settings.ts";
 import { fromText, toText } from "./text.ts";
 
-const DEFAULT_PARTITIONS = 8;
 const SCAN_STEP = 1000;
 const TRIM_STEP = 256;
 /** Refusals that come before anything was looked at. */
@@ -273,30 +273,4 @@ function commitReply(batch: Batch, raw: unknown): CommitReply {
 		results[u - 1] = { ok: false, current, ...(turnUntil < 0 ? undefined : { turnUntil }) };
 	}
 	return { time, commit, results };
-}
-
-/** Writes the settings of a new store in one step, or compares with those it was made with; gives its partitions. */
-async function settle(client: Redis, key: string, options: ValkeyStoreOptions): Promise<number> {
-	const { partitions, format, testClock } = options;
-	const own = JSON.stringify({
-		partitions: partitions ?? DEFAULT_PARTITIONS,
-		format: format.format,
-		testClock: testClock !== undefined,
-	});
-	const stored = (await client.set(key, own, "NX", "GET")) ?? own;
-	const settings = JSON.parse(stored) as { partitions: number; format: number; testClock: boolean };
-	if (partitions !== undefined && settings.partitions !== partitions) {
-		throw new StoreOpenError(
-			"partition_mismatch",
-			`the store has ${settings.partitions} partitions, not ${partitions}: open it with that number`,
-			{ field: "partitions", stored: settings.partitions, configured: partitions },
-		);
-	}
-	if (settings.testClock !== (testClock !== undefined)) {
-		throw new StoreOpenError("store_invalid", "a store made with a test clock, or without, must be opened so");
-	}
-	if (settings.format > format.format) {
-		throw new StoreOpenError("store_too_new", `the store has format ${settings.format}`, { stored: settings.format });
-	}
-	return settings.partitions;
 }
