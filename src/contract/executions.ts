@@ -1,14 +1,11 @@
 import Type, { type Static } from "typebox";
 import { PUBLIC_STATES } from "../kernel/state.ts";
-import { base64, contentType, duration, integer, kind, lane, namespace, text, time } from "./fields.ts";
+import { base64, category, contentType, duration, integer, kind, lane, namespace, text, time } from "./fields.ts";
 import { shape } from "./validate.ts";
 
 /** Requests about executions, as people and programs send them. */
 
-const categories = Type.Array(text(1, 64, "Failure category"), {
-	maxItems: 64,
-	allowed: "must be an array of at most 64 strings",
-});
+const categories = Type.Array(category, { maxItems: 32, allowed: "must be an array of at most 32 categories" });
 
 const backoff = Type.Union(
 	[

@@ -61,6 +61,12 @@ export const name = Type.String({
 	allowed: "must be a string of 1 to 256 characters without control characters",
 });
 
+export const category = Type.String({
+	pattern: "^[^\\x00-\\x1f\\x7f]{1,64}$",
+	description: "Kind of failure",
+	allowed: "must be a string of 1 to 64 characters without control characters",
+});
+
 export const base64 = Type.String({
 	pattern: "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
 	description: "Bytes as base64",

@@ -1,6 +1,7 @@
 import Type, { type Static } from "typebox";
 import {
 	base64,
+	category,
 	contentType,
 	duration,
 	executionId,
@@ -24,6 +25,8 @@ const leaseMs = Type.Integer({
 	allowed: "must be an integer from 100 to 3600000 milliseconds",
 });
 
+/** Longest reason of a failure: it stands in its record twice, and a record has a cap. */
+export const MAX_REASON = 2048;
 export const MAX_CLAIM = 256;
 export const MAX_CLAIM_WAIT_MS = 30_000;
 
@@ -76,12 +79,29 @@ const strict = { additionalProperties: false, allowed: "must be an object" };
 export const completeRequest = shape(Type.Object({ ...fenced, ...payload }, strict));
 export type CompleteRequest = Static<typeof completeRequest.schema>;
 
+const MAX_JOINT_COMPLETES = 1000;
+
+export const completeManyRequest = shape(
+	Type.Object(
+		{
+			items: Type.Array(Type.Unknown(), {
+				maxItems: MAX_JOINT_COMPLETES,
+				allowed: `must be an array of at most ${MAX_JOINT_COMPLETES} items`,
+			}),
+		},
+		strict,
+	),
+);
+
+const completedItem = Type.Object({ executionId, ...fenced, ...payload }, strict);
+export const completeItem = shape(completedItem);
+
 export const failRequest = shape(
 	Type.Object(
 		{
 			...fenced,
-			reason: text(1, 4096, "What went wrong"),
-			category: Type.Optional(text(1, 64, "Kind of failure (error); permanent is never retried")),
+			reason: text(1, MAX_REASON, "What went wrong"),
+			category: Type.Optional(category),
 			retryable: Type.Optional(Type.Boolean({ description: "false: do not retry", allowed: "must be a boolean" })),
 			retryAfterMs: Type.Optional(duration(0, "Retry after this long instead of by backoff")),
 		},

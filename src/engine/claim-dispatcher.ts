@@ -1,5 +1,5 @@
 import { refusalError } from "../contract/errors.ts";
-import { ELIGIBLE, eligibleQueue, eligibleQueuePrefix } from "../kernel/placement.ts";
+import { ELIGIBLE, eligibleQueue, eligibleQueuePrefix, queueScore } from "../kernel/placement.ts";
 import type { ExecutionRecord } from "../kernel/records/execution.ts";
 import type { ClaimOutcome } from "../kernel/rules/claim.ts";
 import type { Entry } from "../kernel/tx.ts";
@@ -85,6 +85,11 @@ export class ClaimDispatcher {
 		return false;
 	}
 
+	/** Work that was told of while it was on its way is now stored; whoever looked for it too early found nothing. */
+	hasStored(partition: number, queue: string): void {
+		if (!this.#hotQueues[partition]?.has(queue)) this.hasWork(partition, queue);
+	}
+
 	#heat(partition: number, prefix: string, queue: string): void {
 		this.#hotQueues[partition]?.add(queue);
 		let partitions = this.#hot.get(prefix);
@@ -163,7 +168,7 @@ export class ClaimDispatcher {
 			while (taken.length < claim.max && budget > 0) {
 				const shares = await this.#plan(claim, lane, claim.max - taken.length);
 				if (shares.length === 0) break;
-				const executions = await this.#takeShares(claim, lane, shares, budget);
+				const executions = await this.#takeShares(claim, lane, shares, budget, taken.length === 0);
 				taken.push(...executions);
 				budget -= executions.reduce((sum, execution) => sum + (execution.input?.size ?? 0), 0);
 				if (executions.length === 0) break;
@@ -205,15 +210,38 @@ export class ClaimDispatcher {
 		if (queues?.size === 0) partitions.delete(partition);
 	}
 
-	/** What was claimed must be told even if another partition failed, or nobody would know of its lease. */
-	async #takeShares(claim: Claim, lane: string, shares: Share[], budget: number): Promise<ExecutionRecord[]> {
-		const results = await Promise.allSettled(shares.map((share) => this.#takeShare(claim, lane, share, budget)));
+	/**
+	 * Takes all shares at once, the budget of input split among them; only if nothing fits that way one after the other.
+	 * What was claimed must be told even if another partition failed, or nobody would know of its lease.
+	 */
+	async #takeShares(
+		claim: Claim,
+		lane: string,
+		shares: Share[],
+		budget: number,
+		isFirst: boolean,
+	): Promise<ExecutionRecord[]> {
+		const split = Math.floor(budget / shares.length);
+		const results = await Promise.allSettled(
+			shares.map((share, n) => this.#takeShare(claim, lane, share, split, isFirst && n === 0)),
+		);
 		const taken = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
-		if (taken.length === 0) throwIfAllFailed(results);
-		return taken;
+		if (taken.length > 0) return taken.sort((a, b) => queueScore(a) - queueScore(b) || (a.id < b.id ? -1 : 1));
+		throwIfAllFailed(results);
+		for (const share of shares.length > 1 ? shares : []) {
+			const found = await this.#takeShare(claim, lane, share, budget, false);
+			if (found.length > 0) return found;
+		}
+		return [];
 	}
 
-	async #takeShare(claim: Claim, lane: string, share: Share, inputBudget: number): Promise<ExecutionRecord[]> {
+	async #takeShare(
+		claim: Claim,
+		lane: string,
+		share: Share,
+		inputBudget: number,
+		atLeastOne: boolean,
+	): Promise<ExecutionRecord[]> {
 		const max = Math.min(share.count, CLAIMS_PER_COMMAND);
 		const outcome = await this.#runners[share.partition]?.run<ClaimOutcome>({
 			op: "claim",
@@ -227,6 +255,7 @@ export class ClaimDispatcher {
 			workerId: claim.workerId,
 			instanceId: claim.instanceId,
 			inputBudget,
+			atLeastOne,
 			actor: claim.instanceId,
 		} as { op: string });
 		if (!outcome) return [];
@@ -242,6 +271,16 @@ export class ClaimDispatcher {
 			if (paused && partitions) this.#cool(partitions, partition, queue);
 			else this.#runners[partition]?.heads.forget(queue);
 		}
+	}
+
+	/** At the start: what waits in every partition, so that the first claims see all of it. */
+	async lookEverywhere(): Promise<void> {
+		await Promise.all(
+			this.#runners.map(async (runner, partition) => {
+				const { queues } = await runner.ask((store, at) => store.queues(at, ELIGIBLE));
+				for (const queue of queues) this.hasWork(partition, queue);
+			}),
+		);
 	}
 
 	/** Asks a window of partitions which of the claim's queues are not empty. */

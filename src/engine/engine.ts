@@ -114,6 +114,7 @@ export class Engine {
 				runner.writableSince = runner.time.now();
 			}),
 		);
+		await this.dispatcher.lookEverywhere();
 		for (const minder of this.#minders) minder.look();
 		this.#sweepLater();
 	}
@@ -173,7 +174,7 @@ export class Engine {
 		for (const { key, after } of unit.written) {
 			for (const { queue, score } of after) {
 				if (queue === DUE_QUEUE) this.#minders[partition]?.expect(score);
-				else if (queue.startsWith(ELIGIBLE)) this.dispatcher.hasWork(partition, queue);
+				else if (queue.startsWith(ELIGIBLE)) this.dispatcher.hasStored(partition, queue);
 			}
 			if (this.watchers.size > 0) this.watchers.changed(key);
 		}

@@ -260,12 +260,18 @@ export class LocalBackend implements Backend {
 	}
 
 	async completeMany(items: (protocol.CompleteRequest & { executionId: string })[]) {
+		protocol.completeManyRequest.check({ items });
 		return Promise.all(
-			items.map(async ({ executionId, ...request }) => {
+			items.map(async (item) => {
 				try {
+					const { executionId, ...request } = protocol.completeItem.check(item);
 					return { executionId, ok: true, ...(await this.complete(executionId, request)) };
 				} catch (error) {
-					return { executionId, ok: false, error: errorBody(error) };
+					return {
+						executionId: String((item as { executionId?: unknown } | null)?.executionId),
+						ok: false,
+						error: errorBody(error),
+					};
 				}
 			}),
 		);

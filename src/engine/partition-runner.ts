@@ -244,16 +244,19 @@ export class PartitionRunner {
 	}
 
 	/** Sends a batch until the store has said what became of it; returns the commands that must run again. */
-	async #commit(drafts: UnitDraft[], at: number): Promise<Running[]> {
-		let units: Unit[];
-		try {
-			units = drafts.map((draft) =>
-				draft.toUnit(draft.commands.some((running) => running.losses >= LOSSES_BEFORE_TURN)),
-			);
-		} catch (error) {
-			for (const draft of drafts) this.#abandon(draft, (running) => running.reject(error));
-			return [];
+	async #commit(made: UnitDraft[], at: number): Promise<Running[]> {
+		const drafts: UnitDraft[] = [];
+		const units: Unit[] = [];
+		for (const draft of made) {
+			try {
+				units.push(draft.toUnit(draft.commands.some((running) => running.losses >= LOSSES_BEFORE_TURN)));
+				drafts.push(draft);
+			} catch (error) {
+				// A record over its cap: its commands are refused, the others go on.
+				this.#abandon(draft, (running) => running.reject(error));
+			}
 		}
+		if (units.length === 0) return [];
 		this.#batchNumber += 1;
 		const batch: Batch = { engine: this.#options.engineId, number: this.#batchNumber, at, units };
 		const reply = await this.#send(batch, drafts);

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isJson, isText } from "../contract/content-types.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import type { Bytes } from "../contract/replies.ts";
 import { type Blob, INLINE_PAYLOAD_BYTES, JSON_CONTENT, MAX_PAYLOAD_BYTES, type Payload } from "../kernel/payload.ts";
@@ -6,8 +7,6 @@ import { type Blob, INLINE_PAYLOAD_BYTES, JSON_CONTENT, MAX_PAYLOAD_BYTES, type 
 /** Between the values callers speak of and the bytes that are kept. */
 
 const OCTETS = "application/octet-stream";
-const isJson = (contentType: string): boolean => /^application\/(?:[\w.+-]+\+)?json\b/.test(contentType);
-const isText = (contentType: string): boolean => contentType.startsWith("text/");
 
 /** A value or base64 as a caller gave it, under the name of its field. */
 export interface GivenPayload {
@@ -70,11 +69,14 @@ export function pack(given: Content | undefined, key: string): { payload: Payloa
 	const { size, contentType } = given;
 	const payload: Payload = contentType === JSON_CONTENT ? { size } : { size, contentType };
 	if (size > INLINE_PAYLOAD_BYTES) return { payload: { ...payload, ref: key }, blob: { key, bytes: bytesOf(given) } };
-	// A lone surrogate would not come back from UTF-8 as it was; what is stored must be what the size counts.
-	if (given.text?.isWellFormed()) payload.text = given.text;
+	// A lone surrogate would not come back from UTF-8 as it was, and control characters take six times their room.
+	if (given.text?.isWellFormed() && !CONTROL.test(given.text)) payload.text = given.text;
 	else payload.base64 = Buffer.from(bytesOf(given)).toString("base64");
 	return { payload };
 }
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
+const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/;
 
 export const bytesOf = ({ text, bytes }: Content): Uint8Array => bytes ?? Buffer.from(text ?? "");
 
@@ -94,8 +96,7 @@ export function unpack(payload: Payload, blob: Uint8Array | undefined): Bytes {
 /** A payload inside its record as a value, without the way over bytes; undefined when it has to be taken. */
 export function inlineValue({ contentType = JSON_CONTENT, text }: Payload): { value: unknown } | undefined {
 	if (text === undefined) return undefined;
-	if (contentType === JSON_CONTENT) return { value: JSON.parse(text) };
-	return isText(contentType) ? { value: text } : undefined;
+	return isText(contentType) ? { value: text } : { value: JSON.parse(text) };
 }
 
 /** A payload as a value where its type allows, else as base64. */

@@ -62,4 +62,4 @@ export const isClaimable = (record: ExecutionRecord): boolean =>
 	!record.removing;
 
 /** Ascending: each step of priority is worth `agingMs` of waiting. */
-const queueScore = (record: ExecutionRecord): number => record.createdAt - record.priority * record.agingMs;
+export const queueScore = (record: ExecutionRecord): number => record.createdAt - record.priority * record.agingMs;

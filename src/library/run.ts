@@ -1,4 +1,5 @@
 import type { Backend } from "../contract/backend.ts";
+import { isJson, isText } from "../contract/content-types.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import type { CancelRequest } from "../contract/executions.ts";
 import type { Created, Execution } from "../contract/replies.ts";
@@ -66,8 +67,8 @@ export async function resultOf<R>(backend: Backend, id: string, options: WaitOpt
 	try {
 		const { bytes, contentType } = await backend.result(id);
 		const text = Buffer.from(bytes);
-		if (contentType === "application/json") return JSON.parse(text.toString()) as R;
-		return (contentType.startsWith("text/") ? text.toString() : new Uint8Array(bytes)) as R;
+		if (isJson(contentType)) return JSON.parse(text.toString()) as R;
+		return (isText(contentType) ? text.toString() : new Uint8Array(bytes)) as R;
 	} catch (error) {
 		// A handler that returned nothing leaves nothing.
 		if (error instanceof FlowFabricError && error.code === "result_not_found") return undefined as R;

@@ -1,13 +1,13 @@
 import type { Backend } from "../contract/backend.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import type { ClaimedExecution, RenewedLease } from "../contract/replies.ts";
+import { MAX_REASON } from "../contract/worker-protocol.ts";
 import type { Clock } from "../engine/clock.ts";
 import { backoff } from "./backoff.ts";
 import { type Context, type Handler, type Middleware, makeContext } from "./context.ts";
 import { type AbortCause, HandlerAborted, RetryAfter, TerminalError } from "./errors.ts";
 import type { Logger } from "./logger.ts";
 
-const MAX_REASON = 4096;
 const MAX_CATEGORY = 64;
 
 /** One claimed execution in this process, from its claim to the moment its outcome is told. */

@@ -183,6 +183,7 @@ export class History {
 				workerId: "w",
 				instanceId: "w-1",
 				inputBudget: 1e9,
+				atLeastOne: true,
 				actor: "w-1",
 			},
 			this.#now,

@@ -21,8 +21,10 @@ export interface ClaimCommand {
 	leaseMs: number;
 	workerId: string;
 	instanceId: string;
-	/** Bytes of input the reply may still carry; the first execution is taken whatever its size. */
+	/** Bytes of input the reply may still carry. */
 	inputBudget: number;
+	/** Take the first whatever its size. */
+	atLeastOne: boolean;
 	actor: string;
 }
 
@@ -45,7 +47,7 @@ export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome 
 		const record = tx.getReadable(executionKey(key));
 		if (!record || !matches(record, command)) continue;
 		bytes += record.input?.size ?? 0;
-		if (executions.length > 0 && bytes > command.inputBudget) break;
+		if (bytes > command.inputBudget && !(command.atLeastOne && executions.length === 0)) break;
 		const uuid = command.leaseUuids[executions.length];
 		if (uuid === undefined) break;
 		executions.push(lease(tx, record, command, uuid, now));
