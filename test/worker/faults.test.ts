@@ -74,6 +74,21 @@ describe("a worker whose claims fail", () => {
 		expect(await stage.ff.result(id)).toBe("done");
 	});
 
+	it("does not spin when claims answer at once with nothing", async () => {
+		const stage = await Stage.open();
+		let claims = 0;
+		const backend = withCalls(stage.backend, {
+			// A spinning loop would never let the test see it, so it is caught after a while.
+			claim: async (_request, signal) => {
+				if (++claims < 1000) return [];
+				return new Promise((resolve) => signal?.addEventListener("abort", () => resolve([])));
+			},
+		});
+		await stage.run(() => "done", {}, backend);
+		await stage.clock.advance(1000);
+		expect(claims).toBeLessThan(1000);
+	});
+
 	it("stops at once although it waits to try again", async () => {
 		const stage = await Stage.open();
 		const backend = withCalls(stage.backend, {

@@ -134,6 +134,16 @@ describe("what a handler throws", () => {
 		expect(execution).toMatchObject({ publicState: "failed", failure: { category: "rate_limit" } });
 	});
 
+	it("RetryAfter with a category keeps it, and the policy heeds it", async () => {
+		const error = Object.assign(new RetryAfter(500), { category: "net" });
+		const { stage, execution } = await throwing(error, { retry: { ...retry, retryableCategories: ["net"] } });
+		expect(execution).toMatchObject({
+			publicState: "delayed",
+			delayUntil: stage.clock.now() + 500,
+			failure: { category: "net" },
+		});
+	});
+
 	it("a category that cannot be one is an error like any other", async () => {
 		for (const category of ["", "x".repeat(65), 7, null]) {
 			const { execution } = await throwing(Object.assign(new Error("x"), { category }), {});
