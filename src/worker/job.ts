@@ -1,5 +1,6 @@
 import type { Backend } from "../contract/backend.ts";
 import { FlowFabricError } from "../contract/errors.ts";
+import { MAX_DELAY_MS } from "../contract/fields.ts";
 import type { ClaimedExecution, RenewedLease } from "../contract/replies.ts";
 import { MAX_REASON } from "../contract/worker-protocol.ts";
 import type { Clock } from "../engine/clock.ts";
@@ -7,8 +8,6 @@ import { backoff } from "./backoff.ts";
 import { type Context, type Handler, type Middleware, makeContext } from "./context.ts";
 import { type AbortCause, HandlerAborted, RetryAfter, TerminalError } from "./errors.ts";
 import type { Logger } from "./logger.ts";
-
-const MAX_CATEGORY = 64;
 
 /** One claimed execution in this process, from its claim to the moment its outcome is told. */
 export class Job {
@@ -25,8 +24,10 @@ export class Job {
 	#controller: AbortController | undefined;
 	#aborted: HandlerAborted | undefined;
 	readonly #leaseMs: number;
-	#expiresAt: number;
-	#lost = false;
+	/** Monotonic time at which the lease runs out unless it is renewed. */
+	expiresAt: number;
+	/** The lease is over: nothing about this execution is ours to tell any more. */
+	lost = false;
 	#handedBack = false;
 
 	constructor(options: {
@@ -45,7 +46,7 @@ export class Job {
 		this.#clock = clock;
 		this.#log = log;
 		this.#leaseMs = options.leaseMs;
-		this.#expiresAt = clock.monotonic() + options.leaseMs;
+		this.expiresAt = clock.monotonic() + options.leaseMs;
 		const context = makeContext(backend, claimed, () => this.#signal, log);
 		const handling = runThrough(options.middleware, context, options.handler).then(
 			(result) => () => this.#complete(result),
@@ -63,18 +64,23 @@ export class Job {
 	/** What a renewal said of this lease. */
 	renewed(answer: RenewedLease, askedAt: number): void {
 		if (answer.ok) {
-			this.#expiresAt = askedAt + this.#leaseMs;
+			this.expiresAt = askedAt + this.#leaseMs;
 			if (answer.cancelRequested) this.abort("cancelled", answer.reason ?? "cancel requested");
-		} else if (answer.error && !answer.error.retryable) this.abort("lease_lost", answer.error.message);
+		} else if (answer.error && !answer.error.retryable) this.lose("lease_lost", answer.error.message);
 	}
 
 	/** Without a renewal for a whole ttl the lease may be another's by now. */
 	checkExpiry(): void {
-		if (this.#clock.monotonic() >= this.#expiresAt) this.abort("lease_lost", "the lease could not be renewed in time");
+		if (this.#clock.monotonic() >= this.expiresAt) this.lose("lease_lost", "the lease could not be renewed in time");
+	}
+
+	/** The lease is gone, for whatever reason. */
+	lose(why: AbortCause, message: string): void {
+		this.lost = true;
+		this.abort(why, message);
 	}
 
 	abort(why: AbortCause, message: string): void {
-		if (why === "lease_lost") this.#lost = true;
 		if (this.#aborted) return;
 		this.#aborted = new HandlerAborted(why, message);
 		this.#controller?.abort(this.#aborted);
@@ -90,7 +96,7 @@ export class Job {
 
 	/** Aborts the handler and gives the execution to whoever claims it next; whatever the handler still does is dropped. */
 	async handBack(): Promise<void> {
-		if (this.#lost || this.#handedBack) return;
+		if (this.lost || this.#handedBack) return;
 		this.#handedBack = true;
 		this.abort("shutdown", "the worker is shutting down");
 		try {
@@ -120,13 +126,13 @@ export class Job {
 	/** Tells an outcome until it is heard, refused, or no longer ours to tell. */
 	async #tell(report: () => Promise<void>): Promise<void> {
 		for (let tries = 0; ; tries++) {
-			if (this.#lost || this.#handedBack) return;
+			if (this.lost || this.#handedBack) return;
 			try {
 				await report();
 				return;
 			} catch (error) {
-				if (!(error instanceof FlowFabricError)) throw error;
-				if (!error.retryable) {
+				// What is not a refusal is a fault on the way, and may be gone at the next try.
+				if (error instanceof FlowFabricError && !error.retryable) {
 					this.#log.info(`its outcome was refused: ${error.code}`);
 					return;
 				}
@@ -138,16 +144,37 @@ export class Job {
 
 function runThrough(middleware: readonly Middleware[], context: Context, handler: Handler): Promise<unknown> {
 	const [first, ...rest] = middleware;
-	if (first) return first(context, () => runThrough(rest, context, handler));
-	return Promise.resolve().then(() => handler(context as Context<never>, context.input as never));
+	// Started from a promise, so that what throws at once fails like what throws later.
+	return Promise.resolve().then(() =>
+		first
+			? first(context, () => runThrough(rest, context, handler))
+			: handler(context as Context<never>, context.input as never),
+	);
 }
 
 function failureOf(error: unknown): { reason: string; category: string; retryable?: false; retryAfterMs?: number } {
-	const reason =
-		(error instanceof Error ? error.message : String(error)).slice(0, MAX_REASON) || "failed without a message";
+	const reason = reasonOf(error);
 	if (error instanceof TerminalError) return { reason, category: "permanent", retryable: false };
-	if (error instanceof RetryAfter) return { reason, category: "retry_after", retryAfterMs: error.ms };
+	if (error instanceof RetryAfter) return { reason, category: "retry_after", ...waitOf(error.ms) };
 	const { category } = (error ?? {}) as { category?: unknown };
-	const named = typeof category === "string" && category.length > 0 && category.length <= MAX_CATEGORY;
-	return { reason, category: named ? category : "error" };
+	return { reason, category: typeof category === "string" && CATEGORY.test(category) ? category : "error" };
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those are not allowed in a category
+const CATEGORY = /^[^\x00-\x1f\x7f]{1,64}$/;
+
+/** A wait that makes no sense leaves the backoff to the policy; the attempt has failed all the same. */
+function waitOf(ms: unknown): { retryAfterMs?: number } {
+	if (typeof ms !== "number" || !Number.isFinite(ms)) return {};
+	return { retryAfterMs: Math.min(MAX_DELAY_MS, Math.max(0, Math.round(ms))) };
+}
+
+/** Anything can be thrown, also what cannot be shown. */
+function reasonOf(error: unknown): string {
+	try {
+		const text = error instanceof Error ? error.message : error;
+		return String(text).slice(0, MAX_REASON) || "failed without a message";
+	} catch {
+		return "failed with something that cannot be shown";
+	}
 }

@@ -8,6 +8,7 @@ import { type Clock, systemClock } from "../engine/clock.ts";
 import { backoff } from "./backoff.ts";
 import type { Handler, Middleware } from "./context.ts";
 import { Job } from "./job.ts";
+import { LeaseKeeper } from "./lease-keeper.ts";
 import { type Logger, prefixed, quietLogger } from "./logger.ts";
 import { onStopSignal } from "./stop-signals.ts";
 
@@ -31,8 +32,6 @@ export interface WorkerOptions {
 	clock?: Clock;
 }
 
-const RENEWALS_PER_CALL = 1000;
-
 /**
  * Claims work and runs handlers. Three things go on at once: the claim loop keeps `concurrency` jobs running, one timer
  * renews all their leases together, and notices abort a job the moment it is cancelled or its lease is gone.
@@ -46,7 +45,8 @@ export class Worker {
 	/** Everything held, by execution; more than `concurrency` while outcomes are on their way. */
 	readonly #jobs = new Map<string, Job>();
 	#handling = 0;
-	#state: "new" | "running" | "stopping" | "stopped" = "new";
+	#state: "new" | "starting" | "running" | "stopping" | "stopped" = "new";
+	readonly #keeper: LeaseKeeper;
 	#claiming: AbortController | undefined;
 	#loop: Promise<void> | undefined;
 	#slotFreed: (() => void) | undefined;
@@ -55,24 +55,27 @@ export class Worker {
 
 	constructor(backend: Backend, options: WorkerOptions = {}) {
 		this.#backend = backend;
-		const { concurrency = 16, leaseMs = 30_000 } = options;
-		if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 10_000) {
-			throw new FlowFabricError("invalid_input", {
-				message: `concurrency: must be an integer from 1 to 10000, got ${String(concurrency)}`,
-				details: { field: "concurrency" },
-			});
-		}
+		const { concurrency = 16, leaseMs = 30_000, graceMs = 10_000 } = options;
+		checkInteger("concurrency", concurrency, 1, 10_000);
+		checkInteger("graceMs", graceMs, 0, MAX_GRACE_MS);
 		this.#options = {
 			lanes: options.lanes ?? ["default"],
 			namespace: options.namespace ?? "default",
 			concurrency,
 			leaseMs,
 			workerId: options.workerId ?? "worker",
-			graceMs: options.graceMs ?? 10_000,
+			graceMs,
 			handleSignals: options.handleSignals ?? true,
 			log: options.log ?? quietLogger,
 			clock: options.clock ?? systemClock,
 		};
+		this.#keeper = new LeaseKeeper({
+			backend,
+			clock: this.#options.clock,
+			leaseMs,
+			log: this.#options.log,
+			jobs: () => this.#jobs.values(),
+		});
 		this.instanceId = options.instanceId ?? `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
 	}
 
@@ -98,10 +101,15 @@ export class Worker {
 	async start(): Promise<void> {
 		if (this.#state !== "new") throw new TypeError(`this worker is ${this.#state}; make a new one`);
 		if (this.#handlers.size === 0) throw new TypeError("a worker needs a handler before start()");
+		this.#state = "starting";
 		const first = await this.#firstClaim();
+		if (this.#state !== "starting") {
+			await Promise.all(first.map((claimed) => this.#handBack(claimed)));
+			return;
+		}
 		this.#state = "running";
 		this.#cleanUp.push(this.#backend.notices(this.instanceId, (notice) => this.#noticed(notice)));
-		this.#renewLater();
+		this.#keeper.start();
 		if (this.#options.handleSignals) this.#cleanUp.push(onStopSignal(() => this.stop()));
 		for (const claimed of first) this.#begin(claimed);
 		this.#loop = this.#claimLoop();
@@ -109,13 +117,15 @@ export class Worker {
 
 	/** Stops claiming, lets handlers finish for `graceMs`, then aborts them and hands their executions back. */
 	stop(options: { graceMs?: number } = {}): Promise<void> {
+		if (options.graceMs !== undefined) checkInteger("graceMs", options.graceMs, 0, MAX_GRACE_MS);
 		this.#stopped ??= this.#stop(options.graceMs ?? this.#options.graceMs);
 		return this.#stopped;
 	}
 
 	async #stop(graceMs: number): Promise<void> {
-		if (this.#state === "new") {
+		if (this.#state === "new" || this.#state === "starting") {
 			this.#state = "stopped";
+			this.#claiming?.abort();
 			return;
 		}
 		this.#state = "stopping";
@@ -127,6 +137,7 @@ export class Worker {
 		await Promise.race([finished, grace.over]);
 		grace.end();
 		await Promise.all([...this.#jobs.values()].map((job) => job.handBack()));
+		this.#keeper.stop();
 		for (const cleanUp of this.#cleanUp.splice(0)) cleanUp();
 		this.#state = "stopped";
 	}
@@ -139,7 +150,9 @@ export class Worker {
 				continue;
 			}
 			try {
-				for (const claimed of await this.#claim(MAX_CLAIM_WAIT_MS)) this.#begin(claimed);
+				const brought = await this.#claim(MAX_CLAIM_WAIT_MS);
+				if (this.#state === "running") for (const claimed of brought) this.#begin(claimed);
+				else await Promise.all(brought.map((claimed) => this.#handBack(claimed)));
 				failures = 0;
 			} catch (error) {
 				if (this.#state !== "running") return;
@@ -191,12 +204,9 @@ export class Worker {
 	#begin(claimed: ClaimedExecution): void {
 		const { clock, leaseMs, log } = this.#options;
 		const handler = this.#handlers.get(claimed.kind);
-		if (!handler || this.#state !== "running") {
-			void this.#backend
-				.release(claimed.id, { fence: { leaseId: claimed.lease.id, epoch: claimed.lease.epoch } })
-				.catch((error: unknown) => log.warn(`${claimed.id} could not be handed back: ${String(error)}`));
-			return;
-		}
+		if (!handler) return void this.#handBack(claimed);
+		// Given the same work again: whatever this process still does for it is under a lease that is over.
+		this.#jobs.get(claimed.id)?.lose("lease_lost", "the work was claimed again");
 		const job = new Job({
 			backend: this.#backend,
 			clock,
@@ -218,38 +228,20 @@ export class Worker {
 		});
 	}
 
-	#renewLater(): void {
-		const disarm = this.#options.clock.setTimer(this.#options.leaseMs / 3, () => {
-			this.#cleanUp = this.#cleanUp.filter((other) => other !== disarm);
-			void this.#renew().finally(() => {
-				if (this.#state !== "stopped") this.#renewLater();
-			});
-		});
-		this.#cleanUp.push(disarm);
-	}
-
-	async #renew(): Promise<void> {
-		const jobs = [...this.#jobs.values()];
-		const askedAt = this.#options.clock.monotonic();
-		for (let from = 0; from < jobs.length; from += RENEWALS_PER_CALL) {
-			const some = jobs.slice(from, from + RENEWALS_PER_CALL);
-			try {
-				const leases = some.map((job) => ({ executionId: job.id, ...job.fence }));
-				const answers = await this.#backend.renew({ leases, leaseMs: this.#options.leaseMs });
-				answers.forEach((answer, n) => {
-					some[n]?.renewed(answer, askedAt);
-				});
-			} catch (error) {
-				this.#options.log.warn(`leases could not be renewed: ${String(error)}`);
-			}
-		}
-		for (const job of jobs) job.checkExpiry();
-	}
-
 	#noticed(notice: WorkerNotice): void {
 		const job = this.#jobs.get(notice.executionId);
 		if (!job || job.fence.leaseId !== notice.leaseId) return;
-		job.abort(notice.type === "cancel_requested" ? "cancelled" : "lease_lost", notice.reason);
+		if (notice.type === "cancel_requested") job.abort("cancelled", notice.reason);
+		else job.lose(notice.reason === "cancel" ? "cancelled" : "lease_lost", notice.reason);
+	}
+
+	/** What a claim brought although nobody here will run it. */
+	async #handBack({ id, lease }: ClaimedExecution): Promise<void> {
+		try {
+			await this.#backend.release(id, { fence: { leaseId: lease.id, epoch: lease.epoch } });
+		} catch (error) {
+			this.#options.log.warn(`${id} could not be handed back, its lease will lapse: ${String(error)}`);
+		}
 	}
 
 	/** A wait that ends by itself or by `end`, and leaves no timer behind. */
@@ -264,4 +256,14 @@ export class Worker {
 		});
 		return { over, end };
 	}
+}
+
+const MAX_GRACE_MS = 86_400_000;
+
+function checkInteger(field: string, value: number, low: number, high: number): void {
+	if (Number.isInteger(value) && value >= low && value <= high) return;
+	throw new FlowFabricError("invalid_input", {
+		message: `${field}: must be an integer from ${low} to ${high}, got ${String(value)}`,
+		details: { field },
+	});
 }
