@@ -155,9 +155,9 @@ function runThrough(middleware: readonly Middleware[], context: Context, handler
 function failureOf(error: unknown): { reason: string; category: string; retryable?: false; retryAfterMs?: number } {
 	const reason = reasonOf(error);
 	if (error instanceof TerminalError) return { reason, category: "permanent", retryable: false };
-	if (error instanceof RetryAfter) return { reason, category: "retry_after", ...waitOf(error.ms) };
 	const { category } = (error ?? {}) as { category?: unknown };
-	return { reason, category: typeof category === "string" && CATEGORY.test(category) ? category : "error" };
+	const named = typeof category === "string" && CATEGORY.test(category) ? category : "error";
+	return { reason, category: named, ...(error instanceof RetryAfter ? waitOf(error.ms) : undefined) };
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are not allowed in a category
@@ -165,8 +165,8 @@ const CATEGORY = /^[^\x00-\x1f\x7f]{1,64}$/;
 
 /** A wait that makes no sense leaves the backoff to the policy; the attempt has failed all the same. */
 function waitOf(ms: unknown): { retryAfterMs?: number } {
-	if (typeof ms !== "number" || !Number.isFinite(ms)) return {};
-	return { retryAfterMs: Math.min(MAX_DELAY_MS, Math.max(0, Math.round(ms))) };
+	if (typeof ms !== "number" || !(ms >= 0) || !Number.isFinite(ms)) return {};
+	return { retryAfterMs: Math.min(MAX_DELAY_MS, Math.round(ms)) };
 }
 
 /** Anything can be thrown, also what cannot be shown. */

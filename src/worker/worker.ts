@@ -32,6 +32,9 @@ export interface WorkerOptions {
 	clock?: Clock;
 }
 
+const HASTY_MS = 10;
+const MAX_GRACE_MS = 86_400_000;
+
 /**
  * Claims work and runs handlers. Three things go on at once: the claim loop keeps `concurrency` jobs running, one timer
  * renews all their leases together, and notices abort a job the moment it is cancelled or its lease is gone.
@@ -143,25 +146,33 @@ export class Worker {
 	}
 
 	async #claimLoop(): Promise<void> {
-		let failures = 0;
+		const { clock, log } = this.#options;
+		let setbacks = 0;
 		while (this.#state === "running") {
 			if (this.#freeSlots() <= 0) {
 				await new Promise<void>((resolve) => (this.#slotFreed = resolve));
 				continue;
 			}
+			const askedAt = clock.monotonic();
 			try {
 				const brought = await this.#claim(MAX_CLAIM_WAIT_MS);
 				if (this.#state === "running") for (const claimed of brought) this.#begin(claimed);
 				else await Promise.all(brought.map((claimed) => this.#handBack(claimed)));
-				failures = 0;
+				// Nothing, and at once: whoever answers so is not waiting for work, and must not be asked in a circle.
+				const hasty = brought.length === 0 && clock.monotonic() - askedAt < HASTY_MS;
+				setbacks = hasty ? setbacks + 1 : 0;
 			} catch (error) {
-				if (this.#state !== "running") return;
-				this.#options.log.warn(`claiming failed, trying again: ${String(error)}`);
-				const pause = this.#pause(backoff(failures++));
-				this.#slotFreed = pause.end;
-				await pause.over;
+				setbacks += 1;
+				if (this.#state === "running") log.warn(`claiming failed, trying again: ${String(error)}`);
 			}
+			if (setbacks > 0 && this.#state === "running") await this.#setBack(setbacks);
 		}
+	}
+
+	#setBack(setbacks: number): Promise<void> {
+		const pause = this.#pause(backoff(setbacks - 1));
+		this.#slotFreed = pause.end;
+		return pause.over;
 	}
 
 	/** Shows a bad option at once, not in a loop that only logs it; a store that is away just now is no bad option. */
@@ -257,8 +268,6 @@ export class Worker {
 		return { over, end };
 	}
 }
-
-const MAX_GRACE_MS = 86_400_000;
 
 function checkInteger(field: string, value: number, low: number, high: number): void {
 	if (Number.isInteger(value) && value >= low && value <= high) return;
