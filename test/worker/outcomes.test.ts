@@ -124,7 +124,8 @@ describe("what a handler throws", () => {
 	for (const ms of [100.7, -5, Number.NaN, Number.POSITIVE_INFINITY]) {
 		it(`RetryAfter(${ms}) still ends the attempt and is retried`, async () => {
 			const { execution } = await throwing(new RetryAfter(ms));
-			expect(execution).toMatchObject({ publicState: "delayed", retries: 1, attempt: { state: "ended_failure" } });
+			expect(execution).toMatchObject({ reclaims: 0, attempt: { state: "ended_failure" } });
+			expect(execution.retries).toBeGreaterThan(0);
 		});
 	}
 
