@@ -41,7 +41,6 @@ export interface Rules {
 export type Op = keyof Rules;
 export type CommandOf<O extends Op> = Parameters<Rules[O]>[1];
 export type OutcomeOf<O extends Op> = ReturnType<Rules[O]>;
-export type Command = { [O in Op]: CommandOf<O> }[Op];
 
 /** All an engine needs to know of the rules: how to run a command, where records are queued, how to read them. */
 export interface Kernel {
