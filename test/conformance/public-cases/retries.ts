@@ -163,7 +163,8 @@ export function retryCases(test: PublicCase): void {
 	test("the longest reason is kept, whatever its characters, and spoils no other call", async (scene) => {
 		// Control characters take six times their room in JSON.
 		const long = "\u0001".repeat(2048);
-		const { id, fence } = await scene.start({ input: long, contentType: "text/plain" });
+		const { id, fence } = await scene.start({ input: long + long, contentType: "text/plain" });
+		await scene.backend.progress(id, { fence, message: long.slice(0, 1024) });
 		const bystander = await scene.create({ lane: "elsewhere" });
 		const [failed, cancelled] = await Promise.allSettled([
 			scene.backend.fail(id, { fence, reason: long }),
