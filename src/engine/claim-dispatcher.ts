@@ -188,7 +188,7 @@ export class ClaimDispatcher {
 				.map(async (queue) => {
 					const entries = await this.#runners[partition]?.look(queue, wanted);
 					if (!entries || entries.length === 0) this.#cool(partitions, partition, queue);
-					else for (const entry of entries) candidates.push({ ...entry, partition, queue });
+					else for (const { key, score } of entries) candidates.push({ key, score, partition, queue });
 				}),
 		);
 		throwIfAllFailed(await Promise.allSettled(probes));

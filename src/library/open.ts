@@ -26,6 +26,7 @@ const MAX_PARTITIONS = 256;
 /** An engine in this process, started. */
 export async function openBackend(url: string, options: OpenOptions): Promise<LocalBackend> {
 	const { partitions, retentionMs = DEFAULT_RETENTION_MS, actor = "local", testClock } = options;
+	checkText("actor", actor);
 	checkInteger("retentionMs", retentionMs, 0, Number.MAX_SAFE_INTEGER);
 	const store = await openStoreAt(url, {
 		...(partitions === undefined ? undefined : { partitions }),
@@ -49,6 +50,12 @@ export async function openBackend(url: string, options: OpenOptions): Promise<Lo
 /** The store at a URL with this version's format; what is wrong with it is told as any other refusal. */
 export async function openStoreAt(url: string, options: Omit<StoreOptions, "format"> = {}): Promise<Store> {
 	checkInteger("partitions", options.partitions, 1, MAX_PARTITIONS);
+	if (typeof url !== "string") {
+		throw new FlowFabricError("invalid_input", {
+			message: "url: must be a string such as sqlite:./flowfabric.db",
+			details: { field: "url" },
+		});
+	}
 	try {
 		return await openStore(url, { ...options, format: recordFormat });
 	} catch (error) {
@@ -58,6 +65,14 @@ export async function openStoreAt(url: string, options: Omit<StoreOptions, "form
 }
 
 export const recordFormat: RecordFormat = { format: FORMAT, migrate, indexOf };
+
+function checkText(field: string, value: unknown): void {
+	if (typeof value === "string" && value.length >= 1 && value.length <= 256) return;
+	throw new FlowFabricError("invalid_input", {
+		message: `${field}: must be a string of 1 to 256 characters`,
+		details: { field },
+	});
+}
 
 function checkInteger(field: string, value: number | undefined, low: number, high: number): void {
 	if (value === undefined || (Number.isInteger(value) && value >= low && value <= high)) return;

@@ -3,7 +3,7 @@ import { type Outcome, refuse } from "../outcome.ts";
 import { type Cancel, type ExecutionRecord, executionKey, type LeaseEnd } from "../records/execution.ts";
 import { amend } from "../records/record.ts";
 import type { PublicState } from "../state.ts";
-import { type Deed, ending, leaseDetails, transition } from "../transition.ts";
+import { type Deed, ending, leaseEvent, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 
 export interface CancelCommand {
@@ -61,11 +61,12 @@ export function endCancelled(
 ): { ok: true; publicState: "cancelled" } {
 	const reply = { publicState: "cancelled" } as const;
 	const { deadlineAt: _, ...asked } = record.cancel ?? { source: "operator", requestedAt: deed.now };
-	transition(tx, record, { ...ending(record, "cancelled", deed.now, by, reply), cancel: asked, failure: null }, deed, {
-		type: "cancelled",
-		source: asked.source,
-		...(asked.reason === undefined ? undefined : { reason: asked.reason }),
-		...leaseDetails(record),
-	});
+	const changes = ending(record, "cancelled", deed.now, by, reply);
+	changes.cancel = asked;
+	changes.failure = null;
+	const event = leaseEvent("cancelled", record);
+	event.source = asked.source;
+	if (asked.reason !== undefined) event.reason = asked.reason;
+	transition(tx, record, changes, deed, event);
 	return { ok: true, ...reply };
 }

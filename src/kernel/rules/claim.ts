@@ -5,7 +5,7 @@ import { attemptKey, makeAttemptRecord } from "../records/attempt.ts";
 import { type Attempt, type AttemptType, type ExecutionRecord, executionKey } from "../records/execution.ts";
 import { laneKey } from "../records/lane.ts";
 import { claimed } from "../state.ts";
-import { transition } from "../transition.ts";
+import { copyOf, transition } from "../transition.ts";
 import type { Entry, Tx } from "../tx.ts";
 
 export interface ClaimCommand {
@@ -78,17 +78,16 @@ function lease(tx: Tx, record: ExecutionRecord, command: ClaimCommand, uuid: str
 	const attempt = attemptFor(tx, record, workerId, instanceId, now);
 	const id = makeId("le", uuid, trustedSlot(record.id));
 	const expiresAt = now + leaseMs;
+	const changes: Partial<ExecutionRecord> = claimed();
+	changes.attempt = attempt;
+	changes.epoch = epoch;
+	changes.lease = { id, epoch, ttlMs: leaseMs, acquiredAt: now, expiresAt, workerId, instanceId };
+	changes.startedAt = record.startedAt || now;
+	changes.delayUntil = 0;
 	return transition(
 		tx,
 		record,
-		{
-			...claimed(),
-			attempt,
-			epoch,
-			lease: { id, epoch, ttlMs: leaseMs, acquiredAt: now, expiresAt, workerId, instanceId },
-			startedAt: record.startedAt || now,
-			delayUntil: 0,
-		},
+		changes,
 		{ now, actor: command.actor },
 		{ type: "claimed", attemptType: attempt.type, leaseId: id, epoch, expiresAt, workerId },
 	);
@@ -97,7 +96,13 @@ function lease(tx: Tx, record: ExecutionRecord, command: ClaimCommand, uuid: str
 /** The attempt this lease runs: the one that was interrupted, or a new one, the old moving into its own record. */
 function attemptFor(tx: Tx, record: ExecutionRecord, workerId: string, instanceId: string, now: number): Attempt {
 	const { attempt } = record;
-	if (attempt && attempt.endedAt === undefined) return { ...attempt, state: "started", workerId, instanceId };
+	if (attempt && attempt.endedAt === undefined) {
+		const same = copyOf(attempt);
+		same.state = "started";
+		same.workerId = workerId;
+		same.instanceId = instanceId;
+		return same;
+	}
 	if (attempt) {
 		const key = attemptKey(record.id, attempt.index);
 		tx.getFresh(key);

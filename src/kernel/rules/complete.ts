@@ -3,7 +3,7 @@ import { type Outcome, refuse } from "../outcome.ts";
 import type { Blob, Payload } from "../payload.ts";
 import { executionKey } from "../records/execution.ts";
 import type { PublicState } from "../state.ts";
-import { ending, holder, leaseDetails, transition } from "../transition.ts";
+import { ending, holder, leaseEvent, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 
 export interface CompleteCommand {
@@ -23,15 +23,9 @@ export function complete(tx: Tx, command: CompleteCommand, now: number): Complet
 	if (answer) return answer as CompleteOutcome;
 	if (command.resultBlob) tx.putBlob(command.resultBlob);
 	const reply = { publicState: "completed" } as const;
-	transition(
-		tx,
-		record,
-		{
-			...ending(record, "success", now, "complete", reply, command.result ? { result: command.result } : {}),
-			failure: null,
-		},
-		holder(record, now),
-		{ type: "completed", ...leaseDetails(record) },
-	);
-	return { ok: true, ...reply };
+	const changes = ending(record, "success", now, "complete", reply);
+	if (command.result && changes.attempt) changes.attempt.result = command.result;
+	changes.failure = null;
+	transition(tx, record, changes, holder(record, now), leaseEvent("completed", record));
+	return { ok: true, publicState: "completed" };
 }

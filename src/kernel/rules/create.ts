@@ -1,7 +1,7 @@
 import { type Outcome, refuse } from "../outcome.ts";
 import type { Blob, Payload } from "../payload.ts";
 import { DEFAULT_DEDUP_WINDOW_MS, type Policy } from "../policy.ts";
-import { executionKey, makeExecution } from "../records/execution.ts";
+import { type ExecutionRecord, executionDefaults, executionKey, makeExecution } from "../records/execution.ts";
 import { idempotencyKeyKey, makeIdempotencyKey } from "../records/idempotency-key.ts";
 import { laneDefaults, laneKey } from "../records/lane.ts";
 import { delayed, eligible, type PublicState, publicState } from "../state.ts";
@@ -61,14 +61,14 @@ export function create(tx: Tx, command: CreateCommand, now: number): CreateOutco
 	const delayUntil = command.delayUntil ?? now + (command.delayMs ?? 0);
 	const waits = delayUntil > now;
 	const state = waits ? delayed("waiting_for_delay", "pending_first_attempt") : eligible("pending_first_attempt");
-	const record = makeExecution({
+	const fields: Partial<ExecutionRecord> = {
 		id: executionId,
 		kind: command.kind,
 		namespace,
 		lane,
 		priority: Math.min(MAX_PRIORITY, Math.max(0, command.priority)),
 		agingMs: laneCopy.agingMs,
-		policy: command.policy,
+		policy: isEmpty(command.policy) ? executionDefaults.policy : command.policy,
 		input: command.input,
 		idempotencyKey: idempotencyKey ?? "",
 		traceparent: command.traceparent ?? "",
@@ -78,8 +78,23 @@ export function create(tx: Tx, command: CreateCommand, now: number): CreateOutco
 		deadlineFrom: now,
 		delayUntil: waits ? delayUntil : 0,
 		eligibleAt: waits ? 0 : now,
-		...state,
-	});
-	begin(tx, record, { now, actor: command.actor }, waits ? { type: "created", delayUntil } : { type: "created" });
+		lifecyclePhase: state.lifecyclePhase,
+		ownershipState: state.ownershipState,
+		eligibilityState: state.eligibilityState,
+		blockingReason: state.blockingReason,
+		terminalOutcome: state.terminalOutcome,
+		attemptState: state.attemptState,
+	};
+	begin(
+		tx,
+		makeExecution(fields),
+		{ now, actor: command.actor },
+		waits ? { type: "created", delayUntil } : { type: "created" },
+	);
 	return { ok: true, id: executionId, publicState: publicState(state), created: true };
+}
+
+function isEmpty(policy: Policy): boolean {
+	for (const _ in policy) return false;
+	return true;
 }

@@ -3,7 +3,7 @@ import { type Outcome, refuse } from "../outcome.ts";
 import { type FailureReport, retryDelay } from "../policy.ts";
 import { type ExecutionRecord, executionKey, type LeaseEnd } from "../records/execution.ts";
 import { delayed, type PublicState } from "../state.ts";
-import { attemptOver, type Deed, ending, holder, leaseDetails, leaseOver, transition } from "../transition.ts";
+import { type Deed, endAttemptIn, ending, holder, leaseEvent, takeLease, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { endCancelled } from "./cancel.ts";
 
@@ -38,31 +38,24 @@ export function endAttempt(
 	const { now } = deed;
 	const failure = { reason: report.reason, category: report.category };
 	const delay = retryDelay(record.policy, record.retries, report, jitter);
-	if (delay === undefined) {
-		const reply = { publicState: "failed" } as const;
-		transition(tx, record, { ...ending(record, "failed", now, by, reply, { failure }), failure }, deed, {
-			type: "failed",
-			...failure,
-			...leaseDetails(record),
-		});
-		return { ok: true, ...reply };
+	const retryAt = delay === undefined ? undefined : now + delay;
+	const reply: { publicState: PublicState; retryAt?: number } =
+		retryAt === undefined ? { publicState: "failed" } : { publicState: "delayed", retryAt };
+	let changes: Partial<ExecutionRecord>;
+	if (retryAt === undefined) changes = ending(record, "failed", now, by, reply);
+	else {
+		changes = delayed("waiting_for_retry_backoff", "pending_retry_attempt");
+		takeLease(changes, record, now, by, reply);
+		endAttemptIn(changes, record, "ended_failure", now);
+		changes.retries = record.retries + 1;
+		changes.delayUntil = retryAt;
 	}
-	const retryAt = now + delay;
-	const reply = { publicState: "delayed", retryAt } as const;
-	const over = leaseOver(record, now, by, reply);
-	transition(
-		tx,
-		record,
-		{
-			...delayed("waiting_for_retry_backoff", "pending_retry_attempt"),
-			...over,
-			...(over.attempt ? { attempt: attemptOver(over.attempt, "ended_failure", now, { failure }) } : undefined),
-			failure,
-			retries: record.retries + 1,
-			delayUntil: retryAt,
-		},
-		deed,
-		{ type: "retry_scheduled", retryAt, ...failure, ...leaseDetails(record) },
-	);
+	changes.failure = failure;
+	if (changes.attempt) changes.attempt.failure = failure;
+	const event = leaseEvent(retryAt === undefined ? "failed" : "retry_scheduled", record);
+	event.reason = failure.reason;
+	event.category = failure.category;
+	if (retryAt !== undefined) event.retryAt = retryAt;
+	transition(tx, record, changes, deed, event);
 	return { ok: true, ...reply };
 }

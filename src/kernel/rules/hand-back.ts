@@ -1,8 +1,8 @@
 import { type Fence, fenceAnswer } from "../fence.ts";
 import { type Outcome, refuse } from "../outcome.ts";
-import { executionKey } from "../records/execution.ts";
+import { type ExecutionRecord, executionKey } from "../records/execution.ts";
 import { delayed, eligible, type PublicState } from "../state.ts";
-import { holder, leaseDetails, leaseOver, transition } from "../transition.ts";
+import { holder, leaseEvent, takeLease, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { endCancelled } from "./cancel.ts";
 
@@ -23,15 +23,11 @@ export function release(tx: Tx, command: ReleaseCommand, now: number): ReleaseOu
 	if (answer) return answer as ReleaseOutcome;
 	const deed = holder(record, now);
 	if (record.cancel) return endCancelled(tx, record, "release", deed);
-	const reply = { publicState: "waiting" } as const;
-	transition(
-		tx,
-		record,
-		{ ...eligible("attempt_interrupted"), ...leaseOver(record, now, "release", reply), eligibleAt: now },
-		deed,
-		{ type: "lease_released", ...leaseDetails(record) },
-	);
-	return { ok: true, ...reply };
+	const changes: Partial<ExecutionRecord> = eligible("attempt_interrupted");
+	takeLease(changes, record, now, "release", { publicState: "waiting" });
+	changes.eligibleAt = now;
+	transition(tx, record, changes, deed, leaseEvent("lease_released", record));
+	return { ok: true, publicState: "waiting" };
 }
 
 export interface DelayCommand {
@@ -53,16 +49,11 @@ export function delay(tx: Tx, command: DelayCommand, now: number): DelayOutcome 
 	if (record.cancel) return endCancelled(tx, record, "delay", deed);
 	const delayUntil = command.delayUntil ?? now + (command.delayMs ?? 0);
 	const reply = { publicState: "delayed", delayUntil } as const;
-	transition(
-		tx,
-		record,
-		{
-			...delayed("waiting_for_delay", "attempt_interrupted"),
-			...leaseOver(record, now, "delay", reply),
-			delayUntil,
-		},
-		deed,
-		{ type: "delayed", delayUntil, ...leaseDetails(record) },
-	);
+	const changes: Partial<ExecutionRecord> = delayed("waiting_for_delay", "attempt_interrupted");
+	takeLease(changes, record, now, "delay", reply);
+	changes.delayUntil = delayUntil;
+	const event = leaseEvent("delayed", record);
+	event.delayUntil = delayUntil;
+	transition(tx, record, changes, deed, event);
 	return { ok: true, ...reply };
 }

@@ -1,7 +1,7 @@
 import { type Outcome, refuse } from "../outcome.ts";
-import { executionKey } from "../records/execution.ts";
+import { type ExecutionRecord, executionKey } from "../records/execution.ts";
 import { eligible } from "../state.ts";
-import { attemptOver, leaseDetails, leaseOver, transition } from "../transition.ts";
+import { endAttemptIn, leaseEvent, takeLease, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { endCancelled } from "./cancel.ts";
 
@@ -30,24 +30,14 @@ export function revokeLease(tx: Tx, command: RevokeLeaseCommand, now: number): R
 	if (record.cancel) {
 		endCancelled(tx, record, "revoked", deed);
 	} else {
-		const over = leaseOver(record, now, "revoked");
-		transition(
-			tx,
-			record,
-			{
-				...eligible("attempt_interrupted"),
-				...over,
-				...(over.attempt ? { attempt: attemptOver(over.attempt, "interrupted_reclaimed", now) } : undefined),
-				eligibleAt: now,
-			},
-			deed,
-			{
-				type: "lease_revoked",
-				leaseId: lease.id,
-				...leaseDetails(record),
-				...(command.reason === undefined ? undefined : { reason: command.reason }),
-			},
-		);
+		const changes: Partial<ExecutionRecord> = eligible("attempt_interrupted");
+		takeLease(changes, record, now, "revoked");
+		endAttemptIn(changes, record, "interrupted_reclaimed", now);
+		changes.eligibleAt = now;
+		const event = leaseEvent("lease_revoked", record);
+		event.leaseId = lease.id;
+		if (command.reason !== undefined) event.reason = command.reason;
+		transition(tx, record, changes, deed, event);
 	}
 	return { ok: true, revoked: true, leaseId: lease.id, epoch: lease.epoch };
 }

@@ -6,7 +6,7 @@ import type { Key } from "../records/record.ts";
 import { recordTypeOf } from "../records/record-types.ts";
 import { eligible } from "../state.ts";
 import { type Duty, timersOf } from "../timers.ts";
-import { attemptOver, type Deed, ending, leaseDetails, leaseOver, transition } from "../transition.ts";
+import { type Deed, endAttemptIn, ending, leaseEvent, takeLease, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { endCancelled } from "./cancel.ts";
 import { endAttempt } from "./fail.ts";
@@ -97,12 +97,11 @@ function perform(tx: Tx, record: ExecutionRecord, duty: Duty, jitter: number, de
 }
 
 function expire(tx: Tx, record: ExecutionRecord, reason: string, deed: Deed): void {
-	const failure = { reason, category: "expired" };
-	transition(tx, record, { ...ending(record, "expired", deed.now, "deadline", undefined), failure }, deed, {
-		type: "expired",
-		reason,
-		...leaseDetails(record),
-	});
+	const changes = ending(record, "expired", deed.now, "deadline");
+	changes.failure = { reason, category: "expired" };
+	const event = leaseEvent("expired", record);
+	event.reason = reason;
+	transition(tx, record, changes, deed, event);
 }
 
 /** Lost work returns by itself, as often as `maxReclaims` allows. */
@@ -114,26 +113,22 @@ function lapse(tx: Tx, record: ExecutionRecord, deed: Deed): void {
 	}
 	const max = record.policy.maxReclaims ?? DEFAULT_MAX_RECLAIMS;
 	const reclaims = record.reclaims + 1;
-	const lapsed = { type: "lease_expired", leaseId: record.lease?.id, ...leaseDetails(record) } as const;
-	const over = leaseOver(record, now, "expired");
-	const attempt = over.attempt ? { attempt: attemptOver(over.attempt, "interrupted_reclaimed", now) } : undefined;
-	if (reclaims > max) {
-		const failure = { reason: "max_reclaims_exceeded", category: "max_reclaims_exceeded" };
-		transition(
-			tx,
-			record,
-			{ ...ending(record, "failed", now, "expired", undefined), ...attempt, reclaims, failure },
-			deed,
-			lapsed,
-			{ type: "failed", ...failure },
-		);
+	const lapsed = leaseEvent("lease_expired", record);
+	lapsed.leaseId = record.lease?.id;
+	let changes: Partial<ExecutionRecord> = eligible("attempt_interrupted");
+	takeLease(changes, record, now, "expired");
+	endAttemptIn(changes, record, "interrupted_reclaimed", now);
+	changes.reclaims = reclaims;
+	if (reclaims <= max) {
+		changes.eligibleAt = now;
+		transition(tx, record, changes, deed, lapsed);
 		return;
 	}
-	transition(
-		tx,
-		record,
-		{ ...eligible("attempt_interrupted"), ...over, ...attempt, reclaims, eligibleAt: now },
-		deed,
-		lapsed,
-	);
+	const { attempt } = changes;
+	const failure = { reason: "max_reclaims_exceeded", category: "max_reclaims_exceeded" };
+	changes = ending(record, "failed", now, "expired");
+	if (attempt) changes.attempt = attempt;
+	changes.reclaims = reclaims;
+	changes.failure = failure;
+	transition(tx, record, changes, deed, lapsed, { type: "failed", ...failure });
 }

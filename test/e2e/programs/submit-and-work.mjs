@@ -32,14 +32,14 @@ if (mode === "--drain") {
 	say("drained");
 } else {
 	const run = process.pid;
-	const submitter = async (lane) => {
+	const submitter = async (name, lane) => {
 		for (let n = 0; ; n++) {
 			const kind = ["plain", "flaky", "slow"][n % 3];
-			const key = n % 4 === 0 ? { idempotencyKey: `${run}-${lane}-${n}` } : {};
+			const key = n % 4 === 0 ? { idempotencyKey: `${run}-${name}-${n}` } : {};
 			const submitted = await ff.submit(kind, { n }, { lane, ...key, policy: { retry: { maxRetries: 5 } } });
 			say(`ack ${submitted.id}`);
 			if (n % 16 === 15) await submitted.wait();
 		}
 	};
-	await Promise.all([submitter("default"), submitter("other"), submitter("default")]);
+	await Promise.all([submitter("a", "default"), submitter("b", "other"), submitter("c", "default")]);
 }
