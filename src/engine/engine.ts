@@ -88,7 +88,7 @@ export class Engine {
 					onBatch: (batch) => this.#count(batch),
 				}),
 		);
-		this.mint = new UuidMint(() => this.#now(), options.randomHex);
+		this.mint = new UuidMint(() => this.now(), options.randomHex);
 		this.dispatcher = new ClaimDispatcher(this.runners, this.clock, this.mint);
 		this.#minders = this.runners.map(
 			(runner) =>
@@ -129,7 +129,9 @@ export class Engine {
 		});
 	}
 
+	/** The runner of a partition, for as long as the engine is open. */
 	runner(partition: number): PartitionRunner {
+		this.refuseIfClosed();
 		const runner = this.runners[partition];
 		if (!runner) throw new RangeError(`no partition ${partition}`);
 		return runner;
@@ -142,6 +144,10 @@ export class Engine {
 
 	get closed(): boolean {
 		return this.#closed;
+	}
+
+	refuseIfClosed(): void {
+		if (this.#closed) throw new FlowFabricError("shutting_down");
 	}
 
 	fault(about: string, error: unknown): void {
@@ -158,7 +164,8 @@ export class Engine {
 		await this.store.close();
 	}
 
-	#now(): number {
+	/** About the store's time: for ids, and to tell what lies absurdly far ahead. */
+	now(): number {
 		return this.runners[0]?.time.now() ?? 0;
 	}
 

@@ -76,6 +76,7 @@ export class LocalBackend implements Backend {
 	}
 
 	async list(request: ListRequest = {}) {
+		this.engine.refuseIfClosed();
 		return listExecutions(this.engine.runners, listRequest.check(request), (key, doc) => {
 			try {
 				return this.engine.kernel.decode(key, doc);
@@ -102,6 +103,7 @@ export class LocalBackend implements Backend {
 	}
 
 	async wait(id: string, options: { timeoutMs?: number; signal?: AbortSignal } = {}): Promise<Execution> {
+		this.engine.refuseIfClosed();
 		const partition = this.engine.partitionOf(id);
 		const { clock, watchers, store } = this.engine;
 		const { signal, ...request } = options;
@@ -209,6 +211,7 @@ export class LocalBackend implements Backend {
 			waitMs = 0,
 			...who
 		} = protocol.claimRequest.check(request);
+		this.engine.refuseIfClosed();
 		const records = await this.engine.dispatcher.claim(
 			{ namespace, lanes, kinds: who.kinds, max, leaseMs, waitMs, workerId: who.workerId, instanceId: who.instanceId },
 			signal,
@@ -338,7 +341,7 @@ export class LocalBackend implements Backend {
 		const { engine } = this;
 		const command = createCommand(request, {
 			uuid: engine.mint.next(),
-			now: engine.runner(0).time.now(),
+			now: engine.now(),
 			actor: this.#options.actor,
 			retentionMs: this.#options.retentionMs,
 		});

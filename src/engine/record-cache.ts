@@ -27,7 +27,7 @@ export class RecordCache {
 	}
 
 	set(key: string, entry: CachedRecord): void {
-		this.#entries.delete(key);
+		if (this.#entries.has(key)) this.#entries.delete(key);
 		this.#entries.set(key, entry);
 	}
 

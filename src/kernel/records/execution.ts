@@ -8,7 +8,7 @@ import type {
 	OwnershipState,
 	TerminalOutcome,
 } from "../state.ts";
-import { type Key, makeRecord } from "./record.ts";
+import { defineDefaults, type Key, makeRecord } from "./record.ts";
 
 export type AttemptType = "initial" | "retry" | "reclaim" | "replay";
 
@@ -124,7 +124,7 @@ export interface ExecutionRecord {
 	removing: boolean;
 }
 
-export const executionDefaults: ExecutionRecord = {
+export const executionDefaults = defineDefaults<ExecutionRecord>({
 	id: "",
 	kind: "",
 	namespace: "default",
@@ -168,7 +168,7 @@ export const executionDefaults: ExecutionRecord = {
 
 	events: 0,
 	removing: false,
-};
+});
 
 export const executionKey = (id: string): Key<ExecutionRecord> => id;
 

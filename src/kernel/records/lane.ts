@@ -1,4 +1,4 @@
-import { type Key, makeRecord } from "./record.ts";
+import { defineDefaults, type Key, makeRecord } from "./record.ts";
 
 export type LaneState = "open" | "paused" | "draining";
 
@@ -9,7 +9,7 @@ export interface LaneRecord {
 	revision: number;
 }
 
-export const laneDefaults: LaneRecord = { state: "open", agingMs: 1e12, revision: 0 };
+export const laneDefaults = defineDefaults<LaneRecord>({ state: "open", agingMs: 1e12, revision: 0 });
 
 export const laneKey = (namespace: string, lane: string): Key<LaneRecord> => `lane:${namespace}:${lane}`;
 
