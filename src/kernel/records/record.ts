@@ -14,15 +14,15 @@ const MAKER = Symbol("makes records with these defaults");
  * the runtime learns how many fields its objects come to have and gives them room from the start.
  */
 export function defineDefaults<R extends object>(defaults: R): R {
-	const maker = (() => {}) as unknown as new () => R;
-	maker.prototype = defaults;
-	Object.defineProperty(defaults, MAKER, { value: maker });
+	function Maker(): void {}
+	Maker.prototype = defaults;
+	Object.defineProperty(defaults, MAKER, { value: Maker });
 	return defaults;
 }
 
 function blank<R extends object>(defaults: R): R {
-	const { [MAKER]: maker } = defaults as { [MAKER]?: new () => R };
-	return maker ? new maker() : (Object.create(defaults) as R);
+	const { [MAKER]: Maker } = defaults as { [MAKER]?: new () => R };
+	return Maker ? new Maker() : (Object.create(defaults) as R);
 }
 
 /** Makes a record of the type of `defaults`; values equal to their default are left out. */
