@@ -51,24 +51,6 @@ export function writeBare(file: string, units: readonly Unit[], group: number): 
 	return seconds;
 }
 
-/** The time a commit of one small row takes until it is on disk: milliseconds, the median of many. */
-export function commitLatency(file: string): number {
-	const db = new BetterSqlite3(file);
-	db.pragma("locking_mode = EXCLUSIVE");
-	db.pragma("journal_mode = WAL");
-	db.pragma("synchronous = FULL");
-	db.exec("CREATE TABLE row (id INTEGER PRIMARY KEY, text TEXT)");
-	const insert = db.prepare("INSERT INTO row (text) VALUES (?)");
-	const times: number[] = [];
-	for (let n = 0; n < 500; n++) {
-		const startedAt = performance.now();
-		insert.run("x".repeat(200));
-		times.push(performance.now() - startedAt);
-	}
-	db.close();
-	return median(times);
-}
-
 export function median(values: readonly number[]): number {
 	const sorted = [...values].sort((a, b) => a - b);
 	return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
