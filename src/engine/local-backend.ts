@@ -15,7 +15,6 @@ import {
 } from "../contract/executions.ts";
 import type { ClaimedExecution, CreatedItem, Execution, WorkerNotice } from "../contract/replies.ts";
 import * as protocol from "../contract/worker-protocol.ts";
-import { trustedSlot } from "../kernel/ids.ts";
 import type { CommandOf, Op, OutcomeOf } from "../kernel/kernel.ts";
 import { JSON_CONTENT, type Payload, resultBlobKey } from "../kernel/payload.ts";
 import { noticeFor } from "../kernel/reading.ts";
@@ -53,20 +52,33 @@ export class LocalBackend implements Backend {
 	}
 
 	async create(request: CreateRequest) {
-		const outcome = await this.#submit(request);
-		if (!outcome.ok) throw refusalError(outcome);
-		const { id, publicState, created } = outcome;
+		const { id, publicState, created } = await this.#run("create", this.#createCommand(request));
 		return { id, publicState, created };
 	}
 
 	async createMany(items: CreateRequest[]): Promise<CreatedItem[]> {
 		createManyRequest.check({ items });
-		const answers = await Promise.allSettled(items.map((item) => this.#submit(item)));
-		return answers.map((answer): CreatedItem => {
-			if (answer.status === "rejected") return { ok: false, error: errorBody(answer.reason) };
-			const outcome = answer.value;
-			if (!outcome.ok) return { ok: false, error: errorBody(refusalError(outcome)) };
-			return { ok: true, id: outcome.id, created: outcome.created };
+		const answers: CreatedItem[] = [];
+		let open = items.length;
+		if (open === 0) return answers;
+		return new Promise((resolve) => {
+			const settle = (n: number, answer: CreatedItem) => {
+				answers[n] = answer;
+				if (--open === 0) resolve(answers);
+			};
+			items.forEach((item, n) => {
+				const fail = (error: unknown) => settle(n, { ok: false, error: errorBody(error) });
+				try {
+					const command = this.#createCommand(item);
+					this.#runnerFor(command).enqueue(
+						command,
+						(outcome) => settle(n, createdItem(outcome as OutcomeOf<"create">)),
+						fail,
+					);
+				} catch (error) {
+					fail(error);
+				}
+			});
 		});
 	}
 
@@ -161,7 +173,7 @@ export class LocalBackend implements Backend {
 
 	async cancel(id: string, request: CancelRequest = {}) {
 		const { mode = "graceful", graceMs = 30_000, reason, fence } = cancelRequest.check(request);
-		const { ok: _, ...reply } = await this.#run("cancel", id, {
+		const { ok: _, ...reply } = await this.#run("cancel", {
 			op: "cancel",
 			executionId: id,
 			mode,
@@ -174,7 +186,7 @@ export class LocalBackend implements Backend {
 	}
 
 	async replay(id: string) {
-		const { ok: _, ...reply } = await this.#run("replay", id, {
+		const { ok: _, ...reply } = await this.#run("replay", {
 			op: "replay",
 			executionId: id,
 			actor: this.#options.actor,
@@ -183,7 +195,7 @@ export class LocalBackend implements Backend {
 	}
 
 	async delete(id: string) {
-		const { ok: _, ...reply } = await this.#run("delete", id, {
+		const { ok: _, ...reply } = await this.#run("delete", {
 			op: "delete",
 			executionId: id,
 			actor: this.#options.actor,
@@ -193,7 +205,7 @@ export class LocalBackend implements Backend {
 
 	async revokeLease(id: string, request: RevokeLeaseRequest = {}) {
 		const given = revokeLeaseRequest.check(request) as { expectedLeaseId?: string; reason?: string };
-		const { ok: _, ...reply } = await this.#run("revokeLease", id, {
+		const { ok: _, ...reply } = await this.#run("revokeLease", {
 			op: "revokeLease",
 			executionId: id,
 			...given,
@@ -224,7 +236,7 @@ export class LocalBackend implements Backend {
 		return Promise.all(
 			leases.map(async ({ executionId, leaseId, epoch }) => {
 				try {
-					const { ok, expiresAt, cancelRequested, reason } = await this.#run("renew", executionId, {
+					const { ok, expiresAt, cancelRequested, reason } = await this.#run("renew", {
 						op: "renew",
 						executionId,
 						fence: { leaseId, epoch },
@@ -252,7 +264,7 @@ export class LocalBackend implements Backend {
 			contentType: given.contentType,
 		});
 		const { payload, blob } = pack(content, resultBlobKey(id, given.fence?.epoch ?? 0));
-		const { publicState } = await this.#run("complete", id, {
+		const { publicState } = await this.#run("complete", {
 			op: "complete",
 			executionId: id,
 			...(given.fence ? { fence: given.fence } : undefined),
@@ -282,7 +294,7 @@ export class LocalBackend implements Backend {
 
 	async fail(id: string, request: protocol.FailRequest) {
 		const { category = "error", ...given } = protocol.failRequest.check(request) as Required<protocol.FailRequest>;
-		const { ok: _, ...reply } = await this.#run("fail", id, {
+		const { ok: _, ...reply } = await this.#run("fail", {
 			op: "fail",
 			executionId: id,
 			category,
@@ -302,19 +314,19 @@ export class LocalBackend implements Backend {
 		}
 		const runner = this.engine.runner(this.engine.partitionOf(id));
 		checkDelayUntil(given.delayUntil, runner.time.now());
-		const { ok: _, ...reply } = await this.#run("delay", id, { op: "delay", executionId: id, ...given });
+		const { ok: _, ...reply } = await this.#run("delay", { op: "delay", executionId: id, ...given });
 		return reply;
 	}
 
 	async release(id: string, request: protocol.ReleaseRequest) {
 		const given = protocol.releaseRequest.check(request) as Required<protocol.ReleaseRequest>;
-		const { ok: _, ...reply } = await this.#run("release", id, { op: "release", executionId: id, ...given });
+		const { ok: _, ...reply } = await this.#run("release", { op: "release", executionId: id, ...given });
 		return reply;
 	}
 
 	async progress(id: string, request: protocol.ProgressRequest) {
 		const { fence, ...progress } = protocol.progressRequest.check(request) as Required<protocol.ProgressRequest>;
-		const outcome = await this.#run("progress", id, {
+		const outcome = await this.#run("progress", {
 			op: "progress",
 			executionId: id,
 			...(fence ? { fence } : undefined),
@@ -336,21 +348,17 @@ export class LocalBackend implements Backend {
 		await this.engine.close();
 	}
 
-	/** Hands a create to its partition; what is wrong with the request is told like any other failure. */
-	async #submit(request: CreateRequest): Promise<OutcomeOf<"create">> {
-		const { engine } = this;
-		const command = createCommand(request, {
-			uuid: engine.mint.next(),
-			now: engine.now(),
-			actor: this.#options.actor,
-			retentionMs: this.#options.retentionMs,
-		});
-		return engine.runner(trustedSlot(command.executionId) % engine.runners.length).run(command);
+	#createCommand(request: unknown): CommandOf<"create"> {
+		const { actor, retentionMs } = this.#options;
+		return createCommand(request, { uuid: this.engine.mint.next(), now: this.engine.now(), actor, retentionMs });
 	}
 
-	async #run<O extends Op>(_op: O, id: string, command: CommandOf<O>): Promise<Accepted<O>> {
-		const partition = this.engine.partitionOf(id);
-		const outcome = await this.engine.runner(partition).run<OutcomeOf<O>>(command);
+	#runnerFor({ executionId }: { executionId: string }) {
+		return this.engine.runner(this.engine.partitionOf(executionId));
+	}
+
+	async #run<O extends Exclude<Op, "claim" | "tick">>(_op: O, command: CommandOf<O>): Promise<Accepted<O>> {
+		const outcome = await this.#runnerFor(command).run<OutcomeOf<O>>(command);
 		if (outcome.ok) return outcome as Accepted<O>;
 		throw refusalError(outcome as Extract<OutcomeOf<O>, { ok: false }>);
 	}
@@ -409,4 +417,9 @@ export class LocalBackend implements Backend {
 			for (const listener of this.#listeners.get(instanceId) ?? []) listener(rest);
 		}
 	}
+}
+
+function createdItem(outcome: OutcomeOf<"create">): CreatedItem {
+	if (!outcome.ok) return { ok: false, error: errorBody(refusalError(outcome)) };
+	return { ok: true, id: outcome.id, created: outcome.created };
 }

@@ -104,18 +104,20 @@ export class PartitionRunner {
 	}
 
 	run<O extends Outcome>(command: { op: string }): Promise<O> {
-		if (this.#closed) return Promise.reject(refusalError(refuse("shutting_down")));
 		return new Promise<O>((resolve, reject) => {
-			this.#waiting.push({
-				command,
-				outcome: undefined,
-				losses: 0,
-				arrivedAt: this.#options.clock.monotonic(),
-				resolve: resolve as (outcome: Outcome) => void,
-				reject,
-			});
-			this.#schedule();
+			this.enqueue(command, resolve as (outcome: Outcome) => void, reject);
 		});
+	}
+
+	/** `run` by callbacks, for callers with many commands: a promise for each would cost more than the command. */
+	enqueue(command: { op: string }, resolve: (outcome: Outcome) => void, reject: (error: unknown) => void): void {
+		if (this.#closed) {
+			reject(refusalError(refuse("shutting_down")));
+			return;
+		}
+		const arrivedAt = this.#options.clock.monotonic();
+		this.#waiting.push({ command, outcome: undefined, losses: 0, arrivedAt, resolve, reject });
+		this.#schedule();
 	}
 
 	/** The first entries of a queue, from memory when known. */

@@ -21,7 +21,7 @@ export interface TickCommand {
 	jitter: number;
 }
 
-/** What was done; `again` says when to ask again if nothing was due although the index said so. */
+/** What was done; `again` says when to ask again about something that is held back although its time has come. */
 export type TickOutcome = Outcome<{ duty?: Duty; again?: number }>;
 
 const MAX_LEASE_GRACE_MS = 10_000;
@@ -55,7 +55,8 @@ function tickExecution(tx: Tx, command: TickCommand, now: number): TickOutcome {
 			perform(tx, record, duty, command.jitter, { now, actor: duty });
 			return { ok: true, duty };
 		}
-		again = Math.min(again ?? due, due);
+		// Only what is held back although its time has come: for the rest the index knows when to ask.
+		if (at <= now) again = Math.min(again ?? due, due);
 	}
 	return again === undefined ? { ok: true } : { ok: true, again };
 }
