@@ -2,22 +2,14 @@ import { refusalError } from "../contract/errors.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { type Outcome, refuse } from "../kernel/outcome.ts";
 import type { Entry } from "../kernel/tx.ts";
-import {
-	type Batch,
-	type CommitReply,
-	hasWrites,
-	type Store,
-	type StoredRecord,
-	StoreError,
-	type Unit,
-} from "../store/port.ts";
+import { type Batch, type CommitReply, hasWrites, type Store, StoreError, type Unit } from "../store/port.ts";
 import { BatchBuilder } from "./batch-builder.ts";
 import type { Clock } from "./clock.ts";
-import { QueueHeads } from "./queue-heads.ts";
-import { RecordCache } from "./record-cache.ts";
+import { Needs, PartitionMemory } from "./partition-memory.ts";
+import type { QueueHeads } from "./queue-heads.ts";
 import type { Running } from "./running.ts";
 import { StoreTime } from "./store-time.ts";
-import { CorruptRecordError, MISS, type Scan, Transaction } from "./transaction.ts";
+import { CorruptRecordError, MISS, Transaction } from "./transaction.ts";
 import type { UnitDraft } from "./unit-draft.ts";
 
 /** Losses in a row after which a unit asks for a turn on what it lost on. */
@@ -28,7 +20,6 @@ const RETRY_MAX_MS = 2000;
 const CALL_TIMEOUT_MS = 30_000;
 /** A gap in writing from here on gives lease holders time to renew. */
 const OUTAGE_MS = 1000;
-const SCAN_PAGE = 1000;
 
 export interface RunnerOptions {
 	engineId: string;
@@ -56,14 +47,6 @@ export interface BatchReport {
 	worstLosses: number;
 }
 
-interface Needs {
-	keys: Set<string>;
-	queues: Map<string, number>;
-	scans: Map<string, string>;
-}
-
-const nothing = (): Needs => ({ keys: new Set(), queues: new Map(), scans: new Map() });
-
 /**
  * Runs the commands of one partition. It goes round and round, one step at a time:
  *
@@ -75,13 +58,11 @@ const nothing = (): Needs => ({ keys: new Set(), queues: new Map(), scans: new M
  * fate of what it would read is open. An outcome is told only after the store has checked everything it rests on.
  */
 export class PartitionRunner {
-	readonly heads = new QueueHeads();
 	readonly time: StoreTime;
 	/** Store time since when this partition could be written without a gap. */
 	writableSince = 0;
 	readonly #options: RunnerOptions;
-	readonly #cache: RecordCache;
-	readonly #scans = new Map<string, Scan>();
+	readonly #memory: PartitionMemory;
 	#waiting: Running[] = [];
 	#held = 0;
 	#round: Promise<void> | undefined;
@@ -94,8 +75,12 @@ export class PartitionRunner {
 
 	constructor(options: RunnerOptions) {
 		this.#options = options;
-		this.#cache = new RecordCache(options.cacheCapacity);
+		this.#memory = new PartitionMemory(options.cacheCapacity, options.kernel, options.onCorrupt);
 		this.time = new StoreTime(() => options.clock.monotonic());
+	}
+
+	get heads(): QueueHeads {
+		return this.#memory.heads;
 	}
 
 	/** True when nothing waits, runs or is on its way. */
@@ -170,13 +155,16 @@ export class PartitionRunner {
 
 	async #goRound(): Promise<void> {
 		this.#rounds += 1;
-		if (!this.time.known && !(await this.#fetch(nothing()))) return;
+		if (!this.time.known && !(await this.#fetch(new Needs()))) {
+			for (const running of this.#waiting.splice(0)) running.reject(refusalError(refuse("store_unavailable")));
+			return;
+		}
 		const now = this.time.now();
 		let awaited = false;
-		const builder = new BatchBuilder(this.#options.kernel.placement, this.#cache, this.heads, (queue) => {
+		const builder = new BatchBuilder(this.#options.kernel.placement, this.#memory.cache, this.heads, (queue) => {
 			awaited = this.#options.onQueued(queue, this.#options.partition) || awaited;
 		});
-		const needs = nothing();
+		const needs = new Needs();
 		const setAside = this.#runWaiting(builder, needs, now);
 		if (awaited) {
 			// Work and the claim that waited for it go out together: one commit from submit to handler instead of two.
@@ -184,7 +172,7 @@ export class PartitionRunner {
 			setAside.push(...this.#runWaiting(builder, needs, now));
 		}
 		const drafts = [...builder.units];
-		if (setAside.length === 0) this.#scans.clear();
+		if (setAside.length === 0) this.#memory.scans.clear();
 		const [again, fetched] = await Promise.all([
 			drafts.length > 0 ? this.#commit(drafts, now) : [],
 			setAside.length > 0 ? this.#fetch(needs) : true,
@@ -192,7 +180,7 @@ export class PartitionRunner {
 		// A window that was fetched while the batch was on its way may have been read before or after it.
 		for (const queue of needs.queues.keys())
 			for (const draft of drafts) if (draft.committed) this.#showIn(queue, draft);
-		this.#cache.trim();
+		this.#memory.cache.trim();
 		if (fetched) this.#waiting = [...again, ...setAside, ...this.#waiting];
 		else {
 			for (const running of setAside) running.reject(refusalError(refuse("store_unavailable")));
@@ -207,16 +195,12 @@ export class PartitionRunner {
 		let taken = 0;
 		while (taken < waiting.length && builder.units.size < this.#options.store.unitsPerBatch) {
 			const running = waiting[taken] as Running;
-			const tx = new Transaction(this.#cache, this.heads, this.#scans);
+			const tx = new Transaction(this.#memory.cache, this.heads, this.#memory.scans);
 			const ran = this.#runRule(running, tx, now);
 			if (ran === "failed") {
 				taken += 1;
 			} else if (ran === "missing") {
-				for (const key of tx.missingKeys) needs.keys.add(key);
-				for (const { queue, count } of tx.missingQueues) {
-					needs.queues.set(queue, Math.max(count, needs.queues.get(queue) ?? 0));
-				}
-				for (const { queue, guard } of tx.missingScans) needs.scans.set(queue, guard);
+				needs.add(tx);
 				setAside.push(running);
 				taken += 1;
 			} else if (builder.add(running, tx)) taken += 1;
@@ -302,7 +286,7 @@ export class PartitionRunner {
 			if (result?.ok) {
 				draft.committed = true;
 				for (const { key } of draft.written) {
-					const entry = this.#cache.get(key);
+					const entry = this.#memory.cache.get(key);
 					if (!entry) continue;
 					entry.unit = undefined;
 					entry.version = entry.record ? reply.commit : 0;
@@ -317,7 +301,7 @@ export class PartitionRunner {
 				running.losses += 1;
 				report.worstLosses = Math.max(report.worstLosses, running.losses);
 			}
-			for (const record of result?.current ?? []) this.#remember(record);
+			for (const record of result?.current ?? []) this.#memory.remember(record);
 			if (result?.turnUntil === undefined) again.push(...commands);
 			else this.#hold(commands, result.turnUntil - reply.time);
 		});
@@ -337,7 +321,7 @@ export class PartitionRunner {
 	/** Undoes in memory what a unit did there. */
 	#abandon(draft: UnitDraft, tell?: (running: Running) => void): Running[] {
 		for (const { key, before, after } of draft.written) {
-			this.#cache.delete(key);
+			this.#memory.cache.delete(key);
 			for (const { queue } of before) this.heads.forget(queue);
 			for (const { queue } of after) this.heads.forget(queue);
 		}
@@ -361,11 +345,9 @@ export class PartitionRunner {
 	async #fetch(needs: Needs): Promise<boolean> {
 		for (let tries = 0; ; tries++) {
 			try {
-				await Promise.all([
-					this.#fetchRecords([...needs.keys]),
-					...[...needs.queues].map(([queue, count]) => this.#fetchHead(queue, count)),
-					...[...needs.scans].map(([queue, guard]) => this.#fetchScan(queue, guard)),
-				]);
+				// Even with nothing missing the store's time must be heard before a rule can run.
+				if (!this.time.known) await this.#ask((store, partition) => store.read(partition, []));
+				await this.#memory.fetch(needs, (question) => this.#ask(question));
 				this.#heardFrom();
 				return true;
 			} catch {
@@ -373,50 +355,6 @@ export class PartitionRunner {
 				if (this.#closed || this.#troubleLasts() > CALL_TIMEOUT_MS) return false;
 				await this.#pause(tries);
 			}
-		}
-	}
-
-	async #fetchRecords(keys: string[]): Promise<void> {
-		if (keys.length === 0 && this.time.known) return;
-		const { records } = await this.#ask((store, partition) => store.read(partition, keys));
-		for (const record of records) this.#remember(record);
-	}
-
-	async #fetchHead(queue: string, count: number): Promise<void> {
-		const asked = this.heads.loadSize(count);
-		const { entries } = await this.#ask((store, partition) => store.first(partition, queue, asked));
-		this.heads.load(queue, entries, asked);
-	}
-
-	async #fetchScan(queue: string, guard: string): Promise<void> {
-		const entry = this.#cache.get(guard);
-		// While a write to the guard is on its way the scan could not be told complete; the next round tries again.
-		if (!entry || entry.unit) return;
-		const guardVersion = entry.version;
-		const found: Entry[] = [];
-		for (;;) {
-			const last = found.at(-1);
-			const { entries } = await this.#ask((store, partition) => store.first(partition, queue, SCAN_PAGE, last));
-			found.push(...entries);
-			if (entries.length < SCAN_PAGE) break;
-		}
-		this.#scans.set(queue, { entries: found, guardVersion });
-	}
-
-	#remember({ key, version, doc }: StoredRecord): void {
-		const known = this.#cache.get(key);
-		if (known?.unit) return;
-		if (version === 0) {
-			this.#cache.set(key, { record: undefined, version, places: [] });
-			return;
-		}
-		try {
-			const record = this.#options.kernel.decode(key, doc);
-			this.#cache.set(key, { record, version, places: this.#options.kernel.placement(key, record) });
-		} catch (error) {
-			const why = error instanceof Error ? error.message : String(error);
-			this.#options.onCorrupt(key, why);
-			this.#cache.set(key, { record: undefined, version, places: [], corrupt: why });
 		}
 	}
 

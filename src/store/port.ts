@@ -76,6 +76,21 @@ export interface Unit {
 	wantsTurn: boolean;
 }
 
+/** A unit of these parts and nothing else. */
+export const unitOf = (parts: Partial<Unit>): Unit => ({
+	expected: [],
+	put: [],
+	removed: [],
+	indexAdded: [],
+	indexRemoved: [],
+	events: [],
+	forgotten: [],
+	blobs: [],
+	blobsRemoved: [],
+	wantsTurn: false,
+	...parts,
+});
+
 /** Whether a unit changes anything, rather than only asking whether what it read still holds. */
 export function hasWrites(unit: Unit): boolean {
 	return (

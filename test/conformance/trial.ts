@@ -1,24 +1,18 @@
-import type { CommitReply, EventEntry, IndexEntry, Notice, Store, Unit } from "../../src/store/port.ts";
+import {
+	type CommitReply,
+	type EventEntry,
+	type IndexEntry,
+	type Notice,
+	type Store,
+	type Unit,
+	unitOf,
+} from "../../src/store/port.ts";
 import { type OpenStore, type StoreRow, TestClock } from "./stores.ts";
 
 /** Registers a case; every case gets a new, empty store. */
 export type Case = (name: string, run: (trial: Trial) => Promise<void>) => void;
 
-export function unit(parts: Partial<Unit>): Unit {
-	return {
-		expected: [],
-		put: [],
-		removed: [],
-		indexAdded: [],
-		indexRemoved: [],
-		events: [],
-		forgotten: [],
-		blobs: [],
-		blobsRemoved: [],
-		wantsTurn: false,
-		...parts,
-	};
-}
+export const unit = unitOf;
 
 /** Writes one record that was read at `version`. */
 export const put = (key: string, doc: string, version = 0): Unit =>

@@ -4,6 +4,7 @@ import type { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import type { Rules } from "../../src/kernel/kernel.ts";
 import type { Outcome } from "../../src/kernel/outcome.ts";
+import { unitOf } from "../../src/store/port.ts";
 import { Checker, Violation } from "./checker.ts";
 import { Cluster, type Heard, type Node } from "./cluster.ts";
 import { IntermediateStates } from "./intermediate-states.ts";
@@ -288,18 +289,8 @@ export class Scenario {
 		const ids = [...partition.records.keys()].filter((key) => key.startsWith("ex_"));
 		if (ids.length === 0) return;
 		const { key, version, doc } = partition.read(random.pick(ids));
-		const unit = {
-			expected: [[key, version] as [string, number]],
-			put: [{ key, doc: JSON.stringify({ ...JSON.parse(doc), fromLaterVersion: "kept" }) }],
-			removed: [],
-			indexAdded: [],
-			indexRemoved: [],
-			events: [],
-			forgotten: [],
-			blobs: [],
-			blobsRemoved: [],
-			wantsTurn: false,
-		};
+		const later = JSON.stringify({ ...JSON.parse(doc), fromLaterVersion: "kept" });
+		const unit = unitOf({ expected: [[key, version]], put: [{ key, doc: later }] });
 		this.world.moment += 1;
 		const at = partition.tell(this.#network.clock());
 		partition.commit({ engine: "newer program", number: ++this.#counter, at, units: [unit] }, at);

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { RecordFormat, Store, Unit } from "../port.ts";
+import { type RecordFormat, type Store, type Unit, unitOf } from "../port.ts";
 import {
 	type BlobLine,
 	type Counts,
@@ -101,15 +101,15 @@ class Unpacker {
 	}
 
 	#unit(line: RecordLine | BlobLine | EventLine, number: number): Unit {
-		if ("blob" in line) return { ...nothing(), blobs: [{ key: line.blob, bytes: bytesOf(line.base64, number) }] };
+		if ("blob" in line) return unitOf({ blobs: [{ key: line.blob, bytes: bytesOf(line.base64, number) }] });
 		if ("event" in line) {
-			return { ...nothing(), events: [{ owner: line.event, at: line.at, body: line.body }] };
+			return unitOf({ events: [{ owner: line.event, at: line.at, body: line.body }] });
 		}
 		const { format } = this.#options;
 		const key = line.record;
 		const doc = this.#header.format < format.format ? this.#migrate(line, number) : line.doc;
 		const indexAdded = format.indexOf(key, doc).map(({ queue, score }) => ({ queue, score, key }));
-		return { ...nothing(), expected: [[key, 0]], put: [{ key, doc }], indexAdded };
+		return unitOf({ expected: [[key, 0]], put: [{ key, doc }], indexAdded });
 	}
 
 	#migrate({ record, doc }: RecordLine, number: number): string {
@@ -120,19 +120,6 @@ class Unpacker {
 		}
 	}
 }
-
-const nothing = (): Unit => ({
-	expected: [],
-	put: [],
-	removed: [],
-	indexAdded: [],
-	indexRemoved: [],
-	events: [],
-	forgotten: [],
-	blobs: [],
-	blobsRemoved: [],
-	wantsTurn: false,
-});
 
 function bytesOf(base64: string, line: number): Buffer {
 	const bytes = Buffer.from(base64, "base64");

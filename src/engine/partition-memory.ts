@@ -1,0 +1,92 @@
+import type { Kernel } from "../kernel/kernel.ts";
+import type { Entry } from "../kernel/tx.ts";
+import type { Store, StoredRecord } from "../store/port.ts";
+import { QueueHeads } from "./queue-heads.ts";
+import { RecordCache } from "./record-cache.ts";
+import type { Scan, Transaction } from "./transaction.ts";
+
+const SCAN_PAGE = 1000;
+
+/** Asks the store about this memory's partition. */
+export type Ask = <T extends { time: number }>(question: (store: Store, partition: number) => Promise<T>) => Promise<T>;
+
+/** What rules asked for and memory did not have. */
+export class Needs {
+	readonly keys = new Set<string>();
+	readonly queues = new Map<string, number>();
+	readonly scans = new Map<string, string>();
+
+	add(tx: Transaction): void {
+		for (const key of tx.missingKeys) this.keys.add(key);
+		for (const { queue, count } of tx.missingQueues)
+			this.queues.set(queue, Math.max(count, this.queues.get(queue) ?? 0));
+		for (const { queue, guard } of tx.missingScans) this.scans.set(queue, guard);
+	}
+}
+
+/** What an engine knows of a partition: records, heads of queues, whole queues. Any of it may be out of date. */
+export class PartitionMemory {
+	readonly cache: RecordCache;
+	readonly heads = new QueueHeads();
+	readonly scans = new Map<string, Scan>();
+	readonly #kernel: Kernel;
+	readonly #onCorrupt: (key: string, why: string) => void;
+
+	constructor(capacity: number, kernel: Kernel, onCorrupt: (key: string, why: string) => void) {
+		this.cache = new RecordCache(capacity);
+		this.#kernel = kernel;
+		this.#onCorrupt = onCorrupt;
+	}
+
+	async fetch(needs: Needs, ask: Ask): Promise<void> {
+		await Promise.all([
+			this.#fetchRecords([...needs.keys], ask),
+			...[...needs.queues].map(([queue, count]) => this.#fetchHead(queue, count, ask)),
+			...[...needs.scans].map(([queue, guard]) => this.#fetchScan(queue, guard, ask)),
+		]);
+	}
+
+	/** Takes in a record as the store has it, unless a write to it is on its way. */
+	remember({ key, version, doc }: StoredRecord): void {
+		if (this.cache.get(key)?.unit) return;
+		if (version === 0) {
+			this.cache.set(key, { record: undefined, version, places: [] });
+			return;
+		}
+		try {
+			const record = this.#kernel.decode(key, doc);
+			this.cache.set(key, { record, version, places: this.#kernel.placement(key, record) });
+		} catch (error) {
+			const why = error instanceof Error ? error.message : String(error);
+			this.#onCorrupt(key, why);
+			this.cache.set(key, { record: undefined, version, places: [], corrupt: why });
+		}
+	}
+
+	async #fetchRecords(keys: string[], ask: Ask): Promise<void> {
+		if (keys.length === 0) return;
+		const { records } = await ask((store, partition) => store.read(partition, keys));
+		for (const record of records) this.remember(record);
+	}
+
+	async #fetchHead(queue: string, count: number, ask: Ask): Promise<void> {
+		const asked = this.heads.loadSize(count);
+		const { entries } = await ask((store, partition) => store.first(partition, queue, asked));
+		this.heads.load(queue, entries, asked);
+	}
+
+	async #fetchScan(queue: string, guard: string, ask: Ask): Promise<void> {
+		const entry = this.cache.get(guard);
+		// While a write to the guard is on its way the scan could not be told complete; the next round tries again.
+		if (!entry || entry.unit) return;
+		const guardVersion = entry.version;
+		const found: Entry[] = [];
+		for (;;) {
+			const last = found.at(-1);
+			const { entries } = await ask((store, partition) => store.first(partition, queue, SCAN_PAGE, last));
+			found.push(...entries);
+			if (entries.length < SCAN_PAGE) break;
+		}
+		this.scans.set(queue, { entries: found, guardVersion });
+	}
+}
