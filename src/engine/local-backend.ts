@@ -16,18 +16,17 @@ import {
 import type { ClaimedExecution, CreatedItem, Execution, WorkerNotice } from "../contract/replies.ts";
 import * as protocol from "../contract/worker-protocol.ts";
 import type { CommandOf, Op, OutcomeOf } from "../kernel/kernel.ts";
-import { JSON_CONTENT, type Payload, resultBlobKey } from "../kernel/payload.ts";
-import { noticeFor } from "../kernel/reading.ts";
+import { type Payload, resultBlobKey } from "../kernel/payload.ts";
 import { type AttemptRecord, attemptKey } from "../kernel/records/attempt.ts";
 import { type ExecutionRecord, executionKey } from "../kernel/records/execution.ts";
 import type { LogPosition, StoredRecord } from "../store/port.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import type { Engine } from "./engine.ts";
+import { HolderNotices } from "./holder-notices.ts";
 import { listExecutions } from "./listing.ts";
 import { asValue, contentOf, inlineValue, pack, unpack } from "./payloads.ts";
 import { checkDelayUntil, createCommand } from "./submission.ts";
-import type { UnitDraft } from "./unit-draft.ts";
-import { attemptView, executionView } from "./views.ts";
+import { attemptView, claimedView, executionView } from "./views.ts";
 
 export interface LocalBackendOptions {
 	engine: Engine;
@@ -43,12 +42,12 @@ type Accepted<O extends Op> = Extract<OutcomeOf<O>, { ok: true }>;
 export class LocalBackend implements Backend {
 	readonly engine: Engine;
 	readonly #options: LocalBackendOptions;
-	readonly #listeners = new Map<string, Set<(notice: WorkerNotice) => void>>();
+	readonly #notices = new HolderNotices();
 
 	constructor(options: LocalBackendOptions) {
 		this.#options = options;
 		this.engine = options.engine;
-		this.engine.onCommitted = (unit) => this.#tellWorkers(unit);
+		this.engine.onCommitted = (unit) => this.#notices.tell(unit);
 	}
 
 	async create(request: CreateRequest) {
@@ -228,7 +227,7 @@ export class LocalBackend implements Backend {
 			{ namespace, lanes, kinds: who.kinds, max, leaseMs, waitMs, workerId: who.workerId, instanceId: who.instanceId },
 			signal,
 		);
-		return Promise.all(records.map((record) => this.#claimedView(record)));
+		return Promise.all(records.map((record) => this.#claimed(record)));
 	}
 
 	async renew(request: protocol.RenewRequest) {
@@ -336,12 +335,7 @@ export class LocalBackend implements Backend {
 	}
 
 	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void {
-		const listeners = this.#listeners.get(instanceId) ?? new Set();
-		this.#listeners.set(instanceId, listeners.add(listener));
-		return () => {
-			listeners.delete(listener);
-			if (listeners.size === 0) this.#listeners.delete(instanceId);
-		};
+		return this.#notices.listen(instanceId, listener);
 	}
 
 	async close(): Promise<void> {
@@ -389,33 +383,10 @@ export class LocalBackend implements Backend {
 		return unpack(payload, blobs[0]);
 	}
 
-	async #claimedView(record: ExecutionRecord): Promise<ClaimedExecution> {
-		const { attempt, lease, input } = record;
-		if (!attempt || !lease) throw new TypeError(`${record.id} was claimed without a lease`);
-		const given = input ? (inlineValue(input) ?? asValue(await this.#bytes(record.id, input))) : undefined;
-		return {
-			id: record.id,
-			kind: record.kind,
-			namespace: record.namespace,
-			lane: record.lane,
-			...(given && ("base64" in given ? { inputBase64: given.base64 } : { input: given.value })),
-			contentType: input?.contentType ?? JSON_CONTENT,
-			attempt: { index: attempt.index, type: attempt.type },
-			lease: { id: lease.id, epoch: lease.epoch, expiresAt: lease.expiresAt },
-			...(record.policy.timeouts ? { timeouts: record.policy.timeouts } : undefined),
-			...(record.traceparent ? { traceparent: record.traceparent } : undefined),
-		};
-	}
-
-	#tellWorkers(unit: UnitDraft): void {
-		if (this.#listeners.size === 0) return;
-		for (const event of unit.events) {
-			const record = unit.writeOf(executionKey(event.executionId))?.record as ExecutionRecord | undefined;
-			const notice = record && noticeFor(event, record);
-			if (!notice) continue;
-			const { instanceId, ...rest } = notice;
-			for (const listener of this.#listeners.get(instanceId) ?? []) listener(rest);
-		}
+	async #claimed(record: ExecutionRecord): Promise<ClaimedExecution> {
+		const { id, input } = record;
+		const given = input ? (inlineValue(input) ?? asValue(await this.#bytes(id, input))) : undefined;
+		return claimedView(record, given);
 	}
 }
 

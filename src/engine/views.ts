@@ -1,4 +1,4 @@
-import type { AttemptView, Execution } from "../contract/replies.ts";
+import type { AttemptView, ClaimedExecution, Execution } from "../contract/replies.ts";
 import { JSON_CONTENT } from "../kernel/payload.ts";
 import { describeBlocking, ownershipAt } from "../kernel/reading.ts";
 import type { Attempt, ExecutionRecord } from "../kernel/records/execution.ts";
@@ -55,4 +55,25 @@ export function executionView(record: ExecutionRecord, now: number): Execution {
 export function attemptView(attempt: Attempt): AttemptView {
 	const { result, usedMs: _, ...rest } = attempt;
 	return result ? { ...rest, result: { contentType: result.contentType ?? JSON_CONTENT, size: result.size } } : rest;
+}
+
+/** What a worker is given with its lease; `input` is the payload as a value or as base64, if there is one. */
+export function claimedView(
+	record: ExecutionRecord,
+	input: { value: unknown } | { base64: string } | undefined,
+): ClaimedExecution {
+	const { attempt, lease } = record;
+	if (!attempt || !lease) throw new TypeError(`${record.id} was claimed without a lease`);
+	return {
+		id: record.id,
+		kind: record.kind,
+		namespace: record.namespace,
+		lane: record.lane,
+		...(input && ("base64" in input ? { inputBase64: input.base64 } : { input: input.value })),
+		contentType: record.input?.contentType ?? JSON_CONTENT,
+		attempt: { index: attempt.index, type: attempt.type },
+		lease: { id: lease.id, epoch: lease.epoch, expiresAt: lease.expiresAt },
+		...(record.policy.timeouts ? { timeouts: record.policy.timeouts } : undefined),
+		...(record.traceparent ? { traceparent: record.traceparent } : undefined),
+	};
 }
