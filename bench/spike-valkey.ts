@@ -64,7 +64,7 @@ async function workOff(backend: Backend, count: number): Promise<void> {
 	let done = 0;
 	let slotFreed = () => {};
 	const handle = async (id: string, fence: { leaseId: string; epoch: number }) => {
-		await backend.complete(id, { fence, result: { ok: true } });
+		await backend.leases.complete(id, { fence, result: { ok: true } });
 		free += 1;
 		done += 1;
 		slotFreed();
@@ -77,7 +77,7 @@ async function workOff(backend: Backend, count: number): Promise<void> {
 		}
 		slotFreed = () => done === count && aborter.abort();
 		const request = { workerId: "bench", instanceId: "bench", max: free, waitMs: 30_000 };
-		for (const { id, lease } of await backend.claim(request, aborter.signal)) {
+		for (const { id, lease } of await backend.leases.claim(request, aborter.signal)) {
 			free -= 1;
 			void handle(id, { leaseId: lease.id, epoch: lease.epoch });
 		}
@@ -97,7 +97,7 @@ async function flowFabric(url: string): Promise<Peer> {
 		name: "FlowFabric",
 		async run(count) {
 			before = { ...engine.counters };
-			const submitted = submitAll(count, () => backend.create({ kind: "noop", input: PAYLOAD }));
+			const submitted = submitAll(count, () => backend.executions.create({ kind: "noop", input: PAYLOAD }));
 			await Promise.all([submitted, workOff(backend, count)]);
 		},
 		unitsPerCommit: () => (engine.counters.units - before.units) / (engine.counters.commits - before.commits),

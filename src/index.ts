@@ -1,4 +1,4 @@
-export type { Backend } from "./contract/backend.ts";
+export type { Backend, ExecutionCalls, LeaseCalls } from "./contract/backend.ts";
 export { FlowFabricError } from "./contract/errors.ts";
 export type {
 	CancelRequest,

@@ -10,10 +10,10 @@ export async function backlog(target: Target, queued: number, count: number): Pr
 	const who = { workerId: "bench", instanceId: "bench" };
 	const startedAt = performance.now();
 	for (let done = 0; done < count; ) {
-		const claimed = await backend.claim({ ...who, max: CLAIM });
+		const claimed = await backend.leases.claim({ ...who, max: CLAIM });
 		await Promise.all(
 			claimed.map(({ id, lease }) =>
-				backend.complete(id, { fence: { leaseId: lease.id, epoch: lease.epoch }, result: { ok: true } }),
+				backend.leases.complete(id, { fence: { leaseId: lease.id, epoch: lease.epoch }, result: { ok: true } }),
 			),
 		);
 		done += claimed.length;

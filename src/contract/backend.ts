@@ -23,11 +23,8 @@ import type {
 	RenewRequest,
 } from "./worker-protocol.ts";
 
-/**
- * Everything FlowFabric can be asked, call by call as in the HTTP API. The engine implements it in process; a client
- * implements it over HTTP. The library and the worker know nothing else. Refusals are thrown as `FlowFabricError`.
- */
-export interface Backend {
+/** What can be asked about executions. */
+export interface ExecutionCalls {
 	create(request: CreateRequest): Promise<Created>;
 	createMany(items: CreateRequest[]): Promise<CreatedItem[]>;
 	get(id: string): Promise<Execution>;
@@ -45,7 +42,10 @@ export interface Backend {
 		id: string,
 		request?: RevokeLeaseRequest,
 	): Promise<{ revoked: true; leaseId: string; epoch: number } | { revoked: false; reason: "no_active_lease" }>;
+}
 
+/** The worker protocol: claiming, and everything a holder does under its lease. */
+export interface LeaseCalls {
 	claim(request: ClaimRequest, signal?: AbortSignal): Promise<ClaimedExecution[]>;
 	renew(request: RenewRequest): Promise<RenewedLease[]>;
 	complete(id: string, request: CompleteRequest): Promise<{ publicState: PublicState }>;
@@ -56,5 +56,15 @@ export interface Backend {
 	progress(id: string, request: ProgressRequest): Promise<{ percent?: number; message?: string }>;
 	/** Calls back at once for work this instance holds; ends when the returned function is called. */
 	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void;
+}
+
+/**
+ * Everything FlowFabric can be asked, area by area and call by call as in the HTTP API. The engine implements it in
+ * process; a client implements it over HTTP. The library and the worker know nothing else. Refusals are thrown as
+ * `FlowFabricError`.
+ */
+export interface Backend {
+	readonly executions: ExecutionCalls;
+	readonly leases: LeaseCalls;
 	close(): Promise<void>;
 }

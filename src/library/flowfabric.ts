@@ -52,7 +52,7 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 		input?: K[N]["input"],
 		options: SubmitOptions = {},
 	): Promise<Run<K[N]["result"]>> {
-		return new Run(this.backend, await this.backend.create({ ...options, kind, ...inputFields(input) }));
+		return new Run(this.backend, await this.backend.executions.create({ ...options, kind, ...inputFields(input) }));
 	}
 
 	/** Up to 1000 at once; each item gets its own run or its own error. */
@@ -62,7 +62,7 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 		const requests = items.map((item) =>
 			(item.input as unknown) instanceof Uint8Array ? { ...item, input: undefined, ...inputFields(item.input) } : item,
 		);
-		const created = await this.backend.createMany(requests as CreateRequest[]);
+		const created = await this.backend.executions.createMany(requests as CreateRequest[]);
 		return created.map(({ ok, id, created, error }) =>
 			ok && id !== undefined
 				? { ok: true, run: new Run(this.backend, { id, created: created === true }) }
@@ -76,15 +76,15 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 	}
 
 	get(id: string) {
-		return this.backend.get(id);
+		return this.backend.executions.get(id);
 	}
 
 	list(request: ListRequest = {}) {
-		return this.backend.list(request);
+		return this.backend.executions.list(request);
 	}
 
 	wait(id: string, options: WaitOptions = {}) {
-		return this.backend.wait(id, options);
+		return this.backend.executions.wait(id, options);
 	}
 
 	result<R = unknown>(id: string, options: WaitOptions = {}): Promise<R> {
@@ -92,27 +92,27 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 	}
 
 	events(id: string, request: EventsRequest = {}) {
-		return this.backend.events(id, request);
+		return this.backend.executions.events(id, request);
 	}
 
 	attempts(id: string) {
-		return this.backend.attempts(id);
+		return this.backend.executions.attempts(id);
 	}
 
 	cancel(id: string, request: CancelRequest = {}) {
-		return this.backend.cancel(id, request);
+		return this.backend.executions.cancel(id, request);
 	}
 
 	replay(id: string) {
-		return this.backend.replay(id);
+		return this.backend.executions.replay(id);
 	}
 
 	delete(id: string) {
-		return this.backend.delete(id);
+		return this.backend.executions.delete(id);
 	}
 
 	revokeLease(id: string, request: RevokeLeaseRequest = {}) {
-		return this.backend.revokeLease(id, request);
+		return this.backend.executions.revokeLease(id, request);
 	}
 
 	/** A worker on this connection; it stops when this is closed. */

@@ -46,26 +46,26 @@ export class Run<R = unknown> {
 
 	/** The execution once it has ended, or as it is when the time is over. */
 	wait(options: WaitOptions = {}): Promise<Execution> {
-		return this.#backend.wait(this.id, options);
+		return this.#backend.executions.wait(this.id, options);
 	}
 
 	get(): Promise<Execution> {
-		return this.#backend.get(this.id);
+		return this.#backend.executions.get(this.id);
 	}
 
 	cancel(request: CancelRequest = {}) {
-		return this.#backend.cancel(this.id, request);
+		return this.#backend.executions.cancel(this.id, request);
 	}
 }
 
 export async function resultOf<R>(backend: Backend, id: string, options: WaitOptions): Promise<R> {
-	const execution = await backend.wait(id, options);
+	const execution = await backend.executions.wait(id, options);
 	if (execution.state.lifecyclePhase !== "terminal") {
 		throw new FlowFabricError("wait_timeout", { details: { executionId: id, publicState: execution.publicState } });
 	}
 	if (execution.publicState !== "completed") throw new ExecutionFailed(execution);
 	try {
-		const { bytes, contentType } = await backend.result(id);
+		const { bytes, contentType } = await backend.executions.result(id);
 		const text = Buffer.from(bytes);
 		if (isJson(contentType)) return JSON.parse(text.toString()) as R;
 		return (isText(contentType) ? text.toString() : new Uint8Array(bytes)) as R;

@@ -39,7 +39,7 @@ export function makeContext(
 		},
 		log,
 		async progress(progress) {
-			await backend.progress(id, { fence, ...progress });
+			await backend.leases.progress(id, { fence, ...progress });
 		},
 	};
 }

@@ -100,7 +100,7 @@ export class Job {
 		this.#handedBack = true;
 		this.abort("shutdown", "the worker is shutting down");
 		try {
-			await this.#backend.release(this.id, { fence: this.fence });
+			await this.#backend.leases.release(this.id, { fence: this.fence });
 		} catch (error) {
 			this.#log.warn(`could not be handed back, its lease will lapse: ${String(error)}`);
 		}
@@ -110,17 +110,17 @@ export class Job {
 		const { fence } = this;
 		const body = result instanceof Uint8Array ? { resultBase64: Buffer.from(result).toString("base64") } : { result };
 		try {
-			await this.#backend.complete(this.id, { fence, ...(result === undefined ? undefined : body) });
+			await this.#backend.leases.complete(this.id, { fence, ...(result === undefined ? undefined : body) });
 		} catch (error) {
 			if (!(error instanceof FlowFabricError) || error.status === 409 || error.status === 404 || error.retryable)
 				throw error;
 			// A result that cannot be kept will not be kept next time either.
-			await this.#backend.fail(this.id, { fence, reason: error.message, category: "permanent" });
+			await this.#backend.leases.fail(this.id, { fence, reason: error.message, category: "permanent" });
 		}
 	}
 
 	async #fail(error: unknown): Promise<void> {
-		await this.#backend.fail(this.id, { fence: this.fence, ...failureOf(error) });
+		await this.#backend.leases.fail(this.id, { fence: this.fence, ...failureOf(error) });
 	}
 
 	/** Tells an outcome until it is heard, refused, or no longer ours to tell. */

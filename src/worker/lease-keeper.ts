@@ -73,7 +73,7 @@ export class LeaseKeeper {
 		const askedAt = clock.monotonic();
 		try {
 			const leases = jobs.map((job) => ({ executionId: job.id, ...job.fence }));
-			const answers = await backend.renew({ leases, leaseMs });
+			const answers = await backend.leases.renew({ leases, leaseMs });
 			answers.forEach((answer, n) => {
 				jobs[n]?.renewed(answer, askedAt);
 			});

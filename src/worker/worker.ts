@@ -111,7 +111,7 @@ export class Worker {
 			return;
 		}
 		this.#state = "running";
-		this.#cleanUp.push(this.#backend.notices(this.instanceId, (notice) => this.#noticed(notice)));
+		this.#cleanUp.push(this.#backend.leases.notices(this.instanceId, (notice) => this.#noticed(notice)));
 		this.#keeper.start();
 		if (this.#options.handleSignals) this.#cleanUp.push(onStopSignal(() => this.stop()));
 		for (const claimed of first) this.#begin(claimed);
@@ -188,7 +188,7 @@ export class Worker {
 	async #claim(waitMs: number): Promise<ClaimedExecution[]> {
 		const { namespace, lanes, leaseMs, workerId } = this.#options;
 		this.#claiming = new AbortController();
-		return this.#backend.claim(
+		return this.#backend.leases.claim(
 			{
 				namespace,
 				lanes,
@@ -249,7 +249,7 @@ export class Worker {
 	/** What a claim brought although nobody here will run it. */
 	async #handBack({ id, lease }: ClaimedExecution): Promise<void> {
 		try {
-			await this.#backend.release(id, { fence: { leaseId: lease.id, epoch: lease.epoch } });
+			await this.#backend.leases.release(id, { fence: { leaseId: lease.id, epoch: lease.epoch } });
 		} catch (error) {
 			this.#options.log.warn(`${id} could not be handed back, its lease will lapse: ${String(error)}`);
 		}

@@ -18,7 +18,7 @@ for (const store of ["memory", "sqlite"]) {
 	describe(`closing FlowFabric on ${store}`, () => {
 		it("ends a waiting claim", async () => {
 			const ff = await FlowFabric.open(await urlOf(store));
-			const waiting = ff.backend.claim({ ...worker, waitMs: 30_000 }).catch((error: unknown) => error);
+			const waiting = ff.backend.leases.claim({ ...worker, waitMs: 30_000 }).catch((error: unknown) => error);
 			await ff.list();
 			await ff.close();
 			const answer = await waiting;
@@ -55,7 +55,7 @@ for (const store of ["memory", "sqlite"]) {
 		it("makes every later call refused as shutting_down", async () => {
 			const ff = await FlowFabric.open(await urlOf(store));
 			const { id } = await ff.submit("job", { a: 1 });
-			const [claimed] = await ff.backend.claim(worker);
+			const [claimed] = await ff.backend.leases.claim(worker);
 			if (!claimed) throw new Error("nothing was claimed");
 			const fence = { leaseId: claimed.lease.id, epoch: claimed.lease.epoch };
 			await ff.close();
@@ -64,7 +64,7 @@ for (const store of ["memory", "sqlite"]) {
 				submit: () => ff.submit("job"),
 				get: () => ff.get(id),
 				list: () => ff.list(),
-				input: () => backend.input(id),
+				input: () => backend.executions.input(id),
 				result: () => ff.result(id),
 				wait: () => ff.wait(id),
 				events: () => ff.events(id),
@@ -72,9 +72,9 @@ for (const store of ["memory", "sqlite"]) {
 				cancel: () => ff.cancel(id),
 				replay: () => ff.replay(id),
 				delete: () => ff.delete(id),
-				claim: () => backend.claim(worker),
-				complete: () => backend.complete(id, { fence }),
-				release: () => backend.release(id, { fence }),
+				claim: () => backend.leases.claim(worker),
+				complete: () => backend.leases.complete(id, { fence }),
+				release: () => backend.leases.release(id, { fence }),
 			};
 			const codes: Record<string, unknown> = {};
 			for (const [name, call] of Object.entries(calls)) {
@@ -89,7 +89,7 @@ for (const store of ["memory", "sqlite"]) {
 		it("answers many items of a joint call one by one all the same", async () => {
 			const ff = await FlowFabric.open(await urlOf(store));
 			await ff.close();
-			const items = await ff.backend.createMany([{ kind: "job" }, { kind: "" }]);
+			const items = await ff.backend.executions.createMany([{ kind: "job" }, { kind: "" }]);
 			expect(items.map(({ error }) => error?.code)).toEqual(["shutting_down", "invalid_input"]);
 		});
 	});

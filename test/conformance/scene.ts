@@ -69,11 +69,11 @@ export class Scene {
 	}
 
 	async create(request: Partial<CreateRequest> = {}): Promise<string> {
-		return (await this.backend.create({ kind: "job", ...request })).id;
+		return (await this.backend.executions.create({ kind: "job", ...request })).id;
 	}
 
 	claim(request: Partial<ClaimRequest> = {}, signal?: AbortSignal): Promise<ClaimedExecution[]> {
-		return this.backend.claim({ workerId: "worker", instanceId: "instance-1", ...request }, signal);
+		return this.backend.leases.claim({ workerId: "worker", instanceId: "instance-1", ...request }, signal);
 	}
 
 	/** Claims the one thing there is to claim. */
@@ -98,22 +98,22 @@ export class Scene {
 	/** Something new that has already ended well. */
 	async finished(request: Partial<CreateRequest> = {}): Promise<Held> {
 		const held = await this.start(request);
-		await this.backend.complete(held.id, { fence: held.fence });
+		await this.backend.leases.complete(held.id, { fence: held.fence });
 		return held;
 	}
 
 	/** All seven fields. */
 	async state(id: string) {
-		const { publicState, state } = await this.backend.get(id);
+		const { publicState, state } = await this.backend.executions.get(id);
 		return { publicState, ...state };
 	}
 
 	async get(id: string): Promise<Execution> {
-		return this.backend.get(id);
+		return this.backend.executions.get(id);
 	}
 
 	async events(id: string) {
-		return (await this.backend.events(id, { limit: 1000 })).events;
+		return (await this.backend.executions.events(id, { limit: 1000 })).events;
 	}
 
 	async eventTypes(id: string): Promise<EventType[]> {
@@ -122,7 +122,7 @@ export class Scene {
 
 	/** Ids of everything in a namespace, newest first. */
 	async listed(namespace = "default"): Promise<string[]> {
-		return (await this.backend.list({ namespace, limit: 1000 })).executions.map(({ id }) => id);
+		return (await this.backend.executions.list({ namespace, limit: 1000 })).executions.map(({ id }) => id);
 	}
 }
 

@@ -16,9 +16,9 @@ test("a store moves to another file with more partitions, and work goes on there
 	const file = join(folder, "all.jsonl");
 	const before = await FlowFabric.open(from);
 	const done = await before.submit("echo", { text: "x".repeat(10_000) }, { idempotencyKey: "first" });
-	const [claimed] = await before.backend.claim({ workerId: "w", instanceId: "w" });
+	const [claimed] = await before.backend.leases.claim({ workerId: "w", instanceId: "w" });
 	const fence = { leaseId: claimed?.lease.id ?? "", epoch: claimed?.lease.epoch ?? 0 };
-	await before.backend.complete(done.id, { fence, result: "y".repeat(10_000) });
+	await before.backend.leases.complete(done.id, { fence, result: "y".repeat(10_000) });
 	const waiting = await before.submit("echo", "later");
 	const history = await before.events(done.id);
 	const view = await before.get(done.id);

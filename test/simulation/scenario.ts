@@ -156,7 +156,7 @@ export class Scenario {
 			},
 		};
 		this.#call(
-			(backend) => backend.create(request),
+			(backend) => backend.executions.create(request),
 			(heard, since) => {
 				if (heard.kind !== "ok") return;
 				this.#checker.checkCreated(heard.value.id, since);
@@ -179,7 +179,7 @@ export class Scenario {
 			waitMs,
 		};
 		this.#call(
-			(backend) => backend.claim(request),
+			(backend) => backend.leases.claim(request),
 			(heard, since) => {
 				if (heard.kind !== "ok") return;
 				for (const { id, lease } of heard.value) {
@@ -222,15 +222,15 @@ export class Scenario {
 				const mode = random.pick(["graceful", "force"] as const);
 				const graceMs = random.integer(0, 500);
 				return this.#ask("cancel", id, { ...command, mode, graceMs }, (backend) =>
-					backend.cancel(id, { mode, graceMs }),
+					backend.executions.cancel(id, { mode, graceMs }),
 				);
 			}
 			case "revokeLease":
-				return this.#ask("revokeLease", id, command, (backend) => backend.revokeLease(id));
+				return this.#ask("revokeLease", id, command, (backend) => backend.executions.revokeLease(id));
 			case "replay":
-				return this.#ask("replay", id, command, (backend) => backend.replay(id));
+				return this.#ask("replay", id, command, (backend) => backend.executions.replay(id));
 			case "delete":
-				return this.#ask("delete", id, command, (backend) => backend.delete(id));
+				return this.#ask("delete", id, command, (backend) => backend.executions.delete(id));
 		}
 	}
 
@@ -238,7 +238,7 @@ export class Scenario {
 		if (this.#known.length === 0) return;
 		const id = this.#random.pick(this.#known);
 		this.#call(
-			(backend) => backend.get(id),
+			(backend) => backend.executions.get(id),
 			(heard, since) => {
 				if (heard.kind === "ok") this.#checker.checkRead(id, heard.value, since);
 				else if (heard.kind === "refused") this.#checker.checkRead(id, undefined, since);
@@ -388,7 +388,7 @@ export class Scenario {
 			this.#claim(200);
 			for (const held of this.#held.splice(0)) {
 				this.#ask("complete", held.id, { op: "complete", fence: held.fence, result: null }, (backend) =>
-					backend.complete(held.id, { fence: held.fence }),
+					backend.leases.complete(held.id, { fence: held.fence }),
 				);
 			}
 			await this.world.runUntil(this.world.time + (round < 50 ? 50 : 500));
@@ -431,12 +431,12 @@ export class Scenario {
 const leaseRequests = {
 	complete: ({ id, fence }: Held) => ({
 		command: { op: "complete", fence, result: null },
-		call: (backend: LocalBackend) => backend.complete(id, { fence }),
+		call: (backend: LocalBackend) => backend.leases.complete(id, { fence }),
 	}),
 	renew: ({ id, fence }: Held) => ({
 		command: { op: "renew", fence },
 		call: async (backend: LocalBackend) => {
-			const [lease] = await backend.renew({ leases: [{ executionId: id, ...fence }] });
+			const [lease] = await backend.leases.renew({ leases: [{ executionId: id, ...fence }] });
 			if (lease?.error) throw new FlowFabricError(lease.error.code);
 			return lease ?? {};
 		},
@@ -445,24 +445,24 @@ const leaseRequests = {
 		const category = random.pick(["error", "permanent"]);
 		return {
 			command: { op: "fail", fence, reason: "no", category, jitter: 0 },
-			call: (backend: LocalBackend) => backend.fail(id, { fence, reason: "no", category }),
+			call: (backend: LocalBackend) => backend.leases.fail(id, { fence, reason: "no", category }),
 		};
 	},
 	release: ({ id, fence }: Held) => ({
 		command: { op: "release", fence },
-		call: (backend: LocalBackend) => backend.release(id, { fence }),
+		call: (backend: LocalBackend) => backend.leases.release(id, { fence }),
 	}),
 	delay: ({ id, fence }: Held) => ({
 		command: { op: "delay", fence, delayMs: 100 },
-		call: (backend: LocalBackend) => backend.delay(id, { fence, delayMs: 100 }),
+		call: (backend: LocalBackend) => backend.leases.delay(id, { fence, delayMs: 100 }),
 	}),
 	progress: ({ id, fence }: Held) => ({
 		command: { op: "progress", fence, progress: { percent: 50 } },
-		call: (backend: LocalBackend) => backend.progress(id, { fence, percent: 50 }),
+		call: (backend: LocalBackend) => backend.leases.progress(id, { fence, percent: 50 }),
 	}),
 	cancel: ({ id, fence }: Held) => ({
 		command: { op: "cancel", fence, mode: "graceful", graceMs: 100, actor: "w" },
-		call: (backend: LocalBackend) => backend.cancel(id, { fence }),
+		call: (backend: LocalBackend) => backend.executions.cancel(id, { fence }),
 	}),
 } as const satisfies Record<
 	string,
@@ -472,12 +472,13 @@ const leaseRequests = {
 function backendOn(engine: Engine, bugs: EngineBugs): LocalBackend {
 	const backend = new LocalBackend({ engine, actor: "operator", retentionMs: 86_400_000 });
 	if (bugs.readsFromCache) {
-		const { get } = backend;
+		const { executions } = backend;
+		const { get } = executions;
 		const seen = new Map<string, Execution>();
-		backend.get = async (id) => {
+		executions.get = async (id) => {
 			const known = seen.get(id);
 			if (known) return known;
-			const view = await get.call(backend, id);
+			const view = await get.call(executions, id);
 			seen.set(id, view);
 			return view;
 		};

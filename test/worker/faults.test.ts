@@ -12,7 +12,7 @@ describe("a worker whose claims fail", () => {
 				if (request.waitMs === 0) return [];
 				times.push(stage.clock.monotonic());
 				if (away) throw unavailable();
-				return stage.backend.claim(request, signal);
+				return stage.backend.leases.claim(request, signal);
 			},
 		});
 		await stage.run(() => "done", {}, backend);
@@ -49,7 +49,7 @@ describe("a worker whose claims fail", () => {
 		const backend = withCalls(stage.backend, {
 			claim: async (request, signal) => {
 				if (request.waitMs !== 0 && errors.length > 0) throw errors.shift();
-				return stage.backend.claim(request, signal);
+				return stage.backend.leases.claim(request, signal);
 			},
 		});
 		await stage.run(() => "done", {}, backend);
@@ -64,7 +64,7 @@ describe("a worker whose claims fail", () => {
 		const backend = withCalls(stage.backend, {
 			claim: async (request, signal) => {
 				if (away) throw unavailable();
-				return stage.backend.claim(request, signal);
+				return stage.backend.leases.claim(request, signal);
 			},
 		});
 		await stage.run(() => "done", {}, backend);

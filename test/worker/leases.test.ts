@@ -26,7 +26,7 @@ describe("leases of a worker", () => {
 		const backend = withCalls(stage.backend, {
 			renew: (request) => {
 				calls.push(request);
-				return stage.backend.renew(request);
+				return stage.backend.leases.renew(request);
 			},
 		});
 		await stage.run(() => hold.passed, { concurrency: 5, leaseMs: 9000 }, backend);
@@ -47,7 +47,11 @@ describe("leases of a worker", () => {
 		await stage.run(() => hold.passed.then(() => "late"), { leaseMs: 3000 });
 		const id = await stage.submit();
 		await stage.clock.advance(60_000);
-		expect(await stage.backend.get(id)).toMatchObject({ publicState: "active", reclaims: 0, lease: { epoch: 1 } });
+		expect(await stage.backend.executions.get(id)).toMatchObject({
+			publicState: "active",
+			reclaims: 0,
+			lease: { epoch: 1 },
+		});
 		hold.open();
 		expect(await stage.ff.result(id)).toBe("late");
 	});
@@ -58,13 +62,13 @@ describe("leases of a worker", () => {
 		const backend = withCalls(stage.backend, {
 			complete: async (id, request) => {
 				if (away) throw unavailable();
-				return stage.backend.complete(id, request);
+				return stage.backend.leases.complete(id, request);
 			},
 		});
 		await stage.run(() => "kept", {}, backend);
 		const id = await stage.submit();
 		await stage.clock.advance(20_000);
-		expect(await stage.backend.get(id)).toMatchObject({ publicState: "active", reclaims: 0 });
+		expect(await stage.backend.executions.get(id)).toMatchObject({ publicState: "active", reclaims: 0 });
 		away = false;
 		await stage.clock.advance(10_000);
 		expect(await stage.ff.result(id)).toBe("kept");
@@ -77,7 +81,7 @@ describe("a handler's signal aborts", () => {
 		const { handler, seen } = watching(stage);
 		await stage.run(handler);
 		const id = await stage.submit();
-		await stage.backend.revokeLease(id);
+		await stage.backend.executions.revokeLease(id);
 		await stage.clock.settle();
 		expect(seen[0]).toMatchObject({ why: "lease_lost", message: expect.stringContaining("revoked"), at: 0 });
 	});
@@ -87,10 +91,10 @@ describe("a handler's signal aborts", () => {
 		const { handler, seen } = watching(stage);
 		await stage.run(handler);
 		const id = await stage.submit(undefined, { policy: { retry: {} } });
-		await stage.backend.cancel(id, { reason: "user hung up" });
+		await stage.backend.executions.cancel(id, { reason: "user hung up" });
 		await stage.clock.settle();
 		expect(seen).toEqual([{ why: "cancelled", message: "user hung up", at: 0 }]);
-		expect(await stage.backend.get(id)).toMatchObject({ publicState: "cancelled", retries: 0 });
+		expect(await stage.backend.executions.get(id)).toMatchObject({ publicState: "cancelled", retries: 0 });
 	});
 
 	it("when the execution is cancelled by force", async () => {
@@ -98,7 +102,7 @@ describe("a handler's signal aborts", () => {
 		const { handler, seen } = watching(stage);
 		await stage.run(handler);
 		const id = await stage.submit();
-		await stage.backend.cancel(id, { mode: "force", reason: "now" });
+		await stage.backend.executions.cancel(id, { mode: "force", reason: "now" });
 		await stage.clock.settle();
 		expect(seen).toMatchObject([{ why: "cancelled", at: 0 }]);
 		expect(await stage.state(id)).toBe("cancelled");
@@ -142,7 +146,7 @@ describe("a handler's signal aborts", () => {
 		const { handler, seen } = watching(stage);
 		await stage.run(handler, {}, deaf(stage.backend));
 		const id = await stage.submit();
-		await stage.backend.cancel(id, { reason: "enough" });
+		await stage.backend.executions.cancel(id, { reason: "enough" });
 		await stage.clock.advance(1000);
 		expect(seen).toEqual([{ why: "cancelled", message: "enough", at: 1000 }]);
 	});
@@ -152,9 +156,9 @@ describe("a handler's signal aborts", () => {
 		const { handler, seen } = watching(stage);
 		await stage.run(handler, { concurrency: 2 }, deaf(stage.backend));
 		const id = await stage.submit();
-		await stage.backend.revokeLease(id);
+		await stage.backend.executions.revokeLease(id);
 		await stage.clock.advance(1000);
-		expect((await stage.backend.get(id)).lease?.epoch).toBe(2);
+		expect((await stage.backend.executions.get(id)).lease?.epoch).toBe(2);
 		expect(seen).toMatchObject([{ why: "lease_lost" }]);
 	});
 
@@ -163,7 +167,7 @@ describe("a handler's signal aborts", () => {
 		const { handler, seen } = watching(stage);
 		await stage.run(handler, { concurrency: 1 }, deaf(stage.backend));
 		const id = await stage.submit();
-		await stage.backend.revokeLease(id);
+		await stage.backend.executions.revokeLease(id);
 		await stage.clock.advance(1000);
 		expect(seen[0]).toMatchObject({ why: "lease_lost", message: expect.stringContaining("revoked"), at: 1000 });
 	});
@@ -198,7 +202,7 @@ describe("a handler's signal aborts", () => {
 			aborted = ctx.signal.aborted && ctx.signal.reason;
 		});
 		const id = await stage.submit();
-		await stage.backend.cancel(id, { reason: "earlier" });
+		await stage.backend.executions.cancel(id, { reason: "earlier" });
 		await stage.clock.settle();
 		hold.open();
 		await stage.clock.settle();
@@ -220,15 +224,15 @@ describe("a handler that ignores its signal", () => {
 			{ concurrency: 1 },
 		);
 		const id = await stage.submit();
-		await stage.backend.revokeLease(id);
+		await stage.backend.executions.revokeLease(id);
 		await stage.run(() => "in time", { instanceId: "w-2" });
 		await stage.clock.settle();
 		expect(await stage.ff.result(id)).toBe("in time");
-		const before = await stage.backend.get(id);
+		const before = await stage.backend.executions.get(id);
 		hold.open();
 		await stage.clock.settle();
 		expect(refused).toMatchObject({ name: "FlowFabricError", status: 409 });
-		expect(await stage.backend.get(id)).toEqual(before);
+		expect(await stage.backend.executions.get(id)).toEqual(before);
 	});
 
 	it("may still complete work that was asked to cancel", async () => {
@@ -236,7 +240,7 @@ describe("a handler that ignores its signal", () => {
 		const hold = gate();
 		await stage.run(() => hold.passed.then(() => "made it"));
 		const id = await stage.submit();
-		await stage.backend.cancel(id);
+		await stage.backend.executions.cancel(id);
 		await stage.clock.settle();
 		hold.open();
 		expect(await stage.ff.result(id)).toBe("made it");

@@ -51,7 +51,7 @@ describe("middleware", () => {
 			.start();
 		const id = await stage.submit();
 		expect(seen).toEqual([thrown]);
-		expect((await stage.backend.get(id)).failure?.reason).toBe("replaced");
+		expect((await stage.backend.executions.get(id)).failure?.reason).toBe("replaced");
 	});
 
 	it("may turn a failure into a result", async () => {
@@ -81,7 +81,10 @@ describe("middleware", () => {
 		});
 		await worker.handle("job", () => "done").start();
 		const id = await stage.submit();
-		expect(await stage.backend.get(id)).toMatchObject({ publicState: "failed", failure: { reason: "no tracing" } });
+		expect(await stage.backend.executions.get(id)).toMatchObject({
+			publicState: "failed",
+			failure: { reason: "no tracing" },
+		});
 	});
 
 	it("that throws at once fails the attempt, and the worker goes on", async () => {
@@ -93,21 +96,24 @@ describe("middleware", () => {
 		});
 		await worker.handle("job", () => "done").start();
 		const id = await stage.submit();
-		expect(await stage.backend.get(id)).toMatchObject({ publicState: "failed", failure: { reason: "broken hook" } });
+		expect(await stage.backend.executions.get(id)).toMatchObject({
+			publicState: "failed",
+			failure: { reason: "broken hook" },
+		});
 		fault = false;
 		expect(await stage.ff.result(await stage.submit())).toBe("done");
 	});
 
 	it("that throws at once does not lose what was claimed beside it", async () => {
 		const stage = await Stage.open();
-		await stage.backend.createMany(Array.from({ length: 5 }, () => ({ kind: "job" })));
+		await stage.backend.executions.createMany(Array.from({ length: 5 }, () => ({ kind: "job" })));
 		const worker = stage.worker().use(() => {
 			throw new Error("broken hook");
 		});
 		worker.handle("job", () => "done");
 		await worker.start().catch(() => {});
 		await stage.clock.settle();
-		expect((await stage.backend.list({ state: "failed" })).executions).toHaveLength(5);
+		expect((await stage.backend.executions.list({ state: "failed" })).executions).toHaveLength(5);
 	});
 
 	it("runs anew for every attempt", async () => {

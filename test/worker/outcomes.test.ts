@@ -11,7 +11,7 @@ async function throwing(thrown: unknown, policy: object = { retry }) {
 		throw thrown;
 	});
 	const id = await stage.submit(undefined, { policy });
-	return { stage, id, execution: await stage.backend.get(id) };
+	return { stage, id, execution: await stage.backend.executions.get(id) };
 }
 
 describe("what a handler returns", () => {
@@ -20,7 +20,7 @@ describe("what a handler returns", () => {
 		await stage.run(() => undefined);
 		const id = await stage.submit();
 		expect(await stage.ff.result(id)).toBeUndefined();
-		await expect(stage.backend.result(id)).rejects.toMatchObject({ code: "result_not_found" });
+		await expect(stage.backend.executions.result(id)).rejects.toMatchObject({ code: "result_not_found" });
 	});
 
 	it("null is a result", async () => {
@@ -34,7 +34,7 @@ describe("what a handler returns", () => {
 		await stage.run(() => Uint8Array.from([1, 0, 255]));
 		const id = await stage.submit();
 		expect(await stage.ff.result(id)).toEqual(Uint8Array.from([1, 0, 255]));
-		expect((await stage.backend.result(id)).contentType).toBe("application/octet-stream");
+		expect((await stage.backend.executions.result(id)).contentType).toBe("application/octet-stream");
 	});
 
 	it("a Buffer that is part of a larger one comes back alone", async () => {
@@ -47,7 +47,7 @@ describe("what a handler returns", () => {
 		const stage = await Stage.open();
 		await stage.run(() => "x".repeat(1024 * 1024));
 		const id = await stage.submit(undefined, { policy: { retry } });
-		expect(await stage.backend.get(id)).toMatchObject({
+		expect(await stage.backend.executions.get(id)).toMatchObject({
 			publicState: "failed",
 			retries: 0,
 			failure: { category: "permanent", reason: expect.stringContaining("1048576") },
@@ -64,7 +64,7 @@ describe("what a handler returns", () => {
 			const stage = await Stage.open();
 			await stage.run(() => result);
 			const id = await stage.submit(undefined, { policy: { retry } });
-			expect(await stage.backend.get(id)).toMatchObject({
+			expect(await stage.backend.executions.get(id)).toMatchObject({
 				publicState: "failed",
 				failure: { category: "permanent", reason: expect.stringContaining("result") },
 			});
@@ -82,8 +82,12 @@ describe("what a handler throws", () => {
 		});
 		await stage.clock.advance(1000);
 		await stage.clock.advance(1000);
-		expect(await stage.backend.get(id)).toMatchObject({ publicState: "failed", retries: 2 });
-		expect((await stage.backend.attempts(id)).map(({ type }) => type)).toEqual(["initial", "retry", "retry"]);
+		expect(await stage.backend.executions.get(id)).toMatchObject({ publicState: "failed", retries: 2 });
+		expect((await stage.backend.executions.attempts(id)).map(({ type }) => type)).toEqual([
+			"initial",
+			"retry",
+			"retry",
+		]);
 	});
 
 	it("fails the execution when there is no retry policy", async () => {
@@ -95,7 +99,10 @@ describe("what a handler throws", () => {
 		const stage = await Stage.open();
 		await stage.run(() => Promise.reject(new Error("later")));
 		const id = await stage.submit();
-		expect(await stage.backend.get(id)).toMatchObject({ publicState: "failed", failure: { reason: "later" } });
+		expect(await stage.backend.executions.get(id)).toMatchObject({
+			publicState: "failed",
+			failure: { reason: "later" },
+		});
 	});
 
 	it("TerminalError is never retried", async () => {
@@ -171,9 +178,9 @@ describe("what a handler throws", () => {
 			(ctx) => new Promise((_, reject) => ctx.signal.addEventListener("abort", () => reject(new Error("gave up")))),
 		);
 		const id = await stage.submit(undefined, { policy: { retry } });
-		await stage.backend.cancel(id);
+		await stage.backend.executions.cancel(id);
 		await stage.clock.settle();
-		const execution = await stage.backend.get(id);
+		const execution = await stage.backend.executions.get(id);
 		expect(execution).toMatchObject({ publicState: "cancelled", retries: 0 });
 		expect(execution).not.toHaveProperty("failure");
 	});
@@ -186,7 +193,7 @@ describe("an outcome that cannot be told", () => {
 		const backend = withCalls(stage.backend, {
 			complete: async (id, request) => {
 				if (++tries < 5) throw unavailable();
-				return stage.backend.complete(id, request);
+				return stage.backend.leases.complete(id, request);
 			},
 		});
 		await stage.run(() => "heard", {}, backend);
@@ -203,13 +210,13 @@ describe("an outcome that cannot be told", () => {
 		const backend = withCalls(stage.backend, {
 			fail: async (id, request) => {
 				if (++tries < 3) throw new Error("socket hang up");
-				return stage.backend.fail(id, request);
+				return stage.backend.leases.fail(id, request);
 			},
 		});
 		await stage.run(() => Promise.reject(new Error("broken")), {}, backend);
 		const id = await stage.submit();
 		await stage.clock.advance(2500);
-		expect(await stage.backend.get(id)).toMatchObject({
+		expect(await stage.backend.executions.get(id)).toMatchObject({
 			publicState: "failed",
 			failure: { reason: "broken" },
 			reclaims: 0,
@@ -222,7 +229,7 @@ describe("an outcome that cannot be told", () => {
 		const backend = withCalls(stage.backend, {
 			complete: async (id, request) => {
 				if (id === stuck.id) throw unavailable();
-				return stage.backend.complete(id, request);
+				return stage.backend.leases.complete(id, request);
 			},
 		});
 		await stage.run(() => "done", { concurrency: 2 }, backend);
@@ -236,12 +243,12 @@ describe("an outcome that cannot be told", () => {
 		const backend = withCalls(stage.backend, {
 			complete: async (id, request) => {
 				await hold.passed;
-				return stage.backend.complete(id, request);
+				return stage.backend.leases.complete(id, request);
 			},
 		});
 		const worker = await stage.run(() => "first", { concurrency: 1 }, backend);
 		const id = await stage.submit();
-		await stage.backend.cancel(id, { mode: "force" });
+		await stage.backend.executions.cancel(id, { mode: "force" });
 		hold.open();
 		await stage.clock.settle();
 		expect(await stage.state(id)).toBe("cancelled");

@@ -114,7 +114,7 @@ describe("a worker", () => {
 		const handler = (ctx: Context<never>) => void ran.push(ctx.execution.id);
 		await stage.run(handler, { concurrency: 2 });
 		await stage.run(handler, { instanceId: "w-2", concurrency: 2 });
-		const created = await stage.backend.createMany(Array.from({ length: 40 }, () => ({ kind: "job" })));
+		const created = await stage.backend.executions.createMany(Array.from({ length: 40 }, () => ({ kind: "job" })));
 		await stage.clock.advance(1000);
 		expect(ran.sort()).toEqual(created.map(({ id }) => id).sort());
 	});
@@ -122,9 +122,9 @@ describe("a worker", () => {
 	it("runs more than one claim can hold", async () => {
 		const stage = await Stage.open();
 		await stage.run(() => "done", { concurrency: 400 });
-		await stage.backend.createMany(Array.from({ length: 600 }, () => ({ kind: "job" })));
+		await stage.backend.executions.createMany(Array.from({ length: 600 }, () => ({ kind: "job" })));
 		await stage.clock.advance(1000);
-		expect((await stage.backend.list({ limit: 1000, state: "completed" })).executions).toHaveLength(600);
+		expect((await stage.backend.executions.list({ limit: 1000, state: "completed" })).executions).toHaveLength(600);
 	});
 
 	it("tells progress on the way", async () => {
@@ -136,7 +136,7 @@ describe("a worker", () => {
 			await hold.passed;
 		});
 		const id = await stage.submit();
-		expect((await stage.backend.get(id)).progress).toEqual({ percent: 50, message: "reading" });
+		expect((await stage.backend.executions.get(id)).progress).toEqual({ percent: 50, message: "reading" });
 		hold.open();
 	});
 

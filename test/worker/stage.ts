@@ -1,6 +1,13 @@
 import { onTestFinished } from "vitest";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
-import { type Backend, type Context, FlowFabric, FlowFabricError, type Logger } from "../../src/index.ts";
+import {
+	type Backend,
+	type Context,
+	FlowFabric,
+	FlowFabricError,
+	type LeaseCalls,
+	type Logger,
+} from "../../src/index.ts";
 import { Worker, type WorkerOptions } from "../../src/worker/worker.ts";
 import { VirtualClock } from "../virtual-clock.ts";
 
@@ -16,15 +23,15 @@ export function gate(): Gate {
 	return { passed, open };
 }
 
-/** A backend with some calls replaced; the rest go through. */
-export function withCalls(backend: Backend, calls: Partial<Backend>): Backend {
-	return new Proxy(backend, {
-		get(target, name: keyof Backend) {
-			const replaced = calls[name];
-			if (replaced) return replaced;
-			const own = target[name];
-			return typeof own === "function" ? own.bind(target) : own;
+/** A backend with some calls of the worker protocol replaced; the rest go through. */
+export function withCalls(backend: Backend, calls: Partial<LeaseCalls>): Backend {
+	const leases = new Proxy(backend.leases, {
+		get(target, name: keyof LeaseCalls) {
+			return calls[name] ?? target[name].bind(target as never);
 		},
+	});
+	return new Proxy(backend, {
+		get: (target, name: keyof Backend) => (name === "leases" ? leases : target[name]),
 	});
 }
 
@@ -97,7 +104,7 @@ export class Stage {
 	}
 
 	async state(id: string): Promise<string> {
-		return (await this.backend.get(id)).publicState;
+		return (await this.backend.executions.get(id)).publicState;
 	}
 
 	async #close(): Promise<void> {

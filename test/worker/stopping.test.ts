@@ -53,7 +53,7 @@ describe("stopping a worker", () => {
 		const stopping = worker.stop();
 		await stage.clock.advance(500);
 		await stopping;
-		expect(await stage.backend.get(id)).toMatchObject({ publicState: "waiting", reclaims: 0, retries: 0 });
+		expect(await stage.backend.executions.get(id)).toMatchObject({ publicState: "waiting", reclaims: 0, retries: 0 });
 		let attempt: unknown;
 		await stage.run(
 			(ctx) => {
@@ -65,7 +65,7 @@ describe("stopping a worker", () => {
 		await stage.clock.settle();
 		expect(await stage.ff.result(id)).toBe("elsewhere");
 		expect(attempt).toEqual({ index: 0, type: "initial" });
-		expect(await stage.backend.attempts(id)).toHaveLength(1);
+		expect(await stage.backend.executions.attempts(id)).toHaveLength(1);
 	});
 
 	it("hands work back although the handler ignores its signal, and drops what it does later", async () => {
@@ -99,7 +99,7 @@ describe("stopping a worker", () => {
 		const id = await stage.submit();
 		const stopping = worker.stop({ graceMs: 30_000 });
 		await stage.clock.advance(20_000);
-		expect(await stage.backend.get(id)).toMatchObject({ publicState: "active", reclaims: 0 });
+		expect(await stage.backend.executions.get(id)).toMatchObject({ publicState: "active", reclaims: 0 });
 		hold.open();
 		await stage.clock.settle();
 		await stopping;
@@ -114,7 +114,7 @@ describe("stopping a worker", () => {
 			claim: async (request): Promise<ClaimedExecution[]> => {
 				if (request.waitMs === 0) return [];
 				await late.passed;
-				return stage.backend.claim({ ...request, waitMs: 0 });
+				return stage.backend.leases.claim({ ...request, waitMs: 0 });
 			},
 		});
 		const worker = await stage.run(
@@ -129,8 +129,8 @@ describe("stopping a worker", () => {
 		late.open();
 		await stopping;
 		expect(ran).toBe(false);
-		expect(await stage.backend.get(id)).toMatchObject({ publicState: "waiting", reclaims: 0 });
-		expect(await stage.backend.attempts(id)).toHaveLength(1);
+		expect(await stage.backend.executions.get(id)).toMatchObject({ publicState: "waiting", reclaims: 0 });
+		expect(await stage.backend.executions.attempts(id)).toHaveLength(1);
 	});
 
 	it("while it is starting keeps it from running anything", async () => {
@@ -141,7 +141,7 @@ describe("stopping a worker", () => {
 		let claimedAfter = false;
 		const backend = withCalls(stage.backend, {
 			claim: async (request, signal) => {
-				if (!stopped) return stage.backend.claim(request, signal);
+				if (!stopped) return stage.backend.leases.claim(request, signal);
 				claimedAfter = true;
 				return new Promise(() => {});
 			},
@@ -178,11 +178,11 @@ describe("stopping a worker", () => {
 		const backend = withCalls(stage.backend, {
 			renew: (request) => {
 				calls.push("renew");
-				return stage.backend.renew(request);
+				return stage.backend.leases.renew(request);
 			},
 			claim: (request, signal) => {
 				calls.push("claim");
-				return stage.backend.claim(request, signal);
+				return stage.backend.leases.claim(request, signal);
 			},
 		});
 		const worker = await stage.run(() => "done", {}, backend);
@@ -199,7 +199,7 @@ describe("stopping a worker", () => {
 		const worker = await stage.run(() => hold.passed);
 		const id = await stage.submit();
 		const stopping = worker.stop({ graceMs: 1000 });
-		await stage.backend.cancel(id);
+		await stage.backend.executions.cancel(id);
 		await stage.clock.advance(1000);
 		await stopping;
 		expect(await stage.state(id)).toBe("cancelled");

@@ -15,112 +15,139 @@ type Call = (backend: Backend, target: Target) => Promise<unknown>;
 
 /** By what is wrong: a call on work that is running, and the field its refusal names. */
 const badCalls: Record<string, [call: Call, field: string]> = {
-	"a claim without workerId": [(b) => b.claim({ instanceId: "i" } as never), "workerId"],
-	"a claim without instanceId": [(b) => b.claim({ workerId: "w" } as never), "instanceId"],
-	"a claim with a line break in instanceId": [(b) => b.claim({ workerId: "w", instanceId: "a\nb" }), "instanceId"],
-	"a claim of 0": [(b) => b.claim({ ...worker, max: 0 }), "max"],
-	"a claim of 257": [(b) => b.claim({ ...worker, max: 257 }), "max"],
-	"a claim of a fraction": [(b) => b.claim({ ...worker, max: 1.5 }), "max"],
-	"a claim on no lane": [(b) => b.claim({ ...worker, lanes: [] }), "lanes"],
-	"a claim on a bad lane": [(b) => b.claim({ ...worker, lanes: ["ok", "a,b"] }), "lanes[1]"],
-	"a claim of no kind": [(b) => b.claim({ ...worker, kinds: [] }), "kinds"],
-	"a claim of an empty kind": [(b) => b.claim({ ...worker, kinds: ["a", ""] }), "kinds[1]"],
-	"a claim in a bad namespace": [(b) => b.claim({ ...worker, namespace: "a/b" }), "namespace"],
-	"a claim with a lease of 99 ms": [(b) => b.claim({ ...worker, leaseMs: 99 }), "leaseMs"],
-	"a claim with a lease over an hour": [(b) => b.claim({ ...worker, leaseMs: 3_600_001 }), "leaseMs"],
-	"a claim that would wait longer than 30 s": [(b) => b.claim({ ...worker, waitMs: 30_001 }), "waitMs"],
-	"a claim with a negative wait": [(b) => b.claim({ ...worker, waitMs: -1 }), "waitMs"],
-	"a claim with an unknown field": [(b) => b.claim({ ...worker, lane: "x" } as never), "lane"],
+	"a claim without workerId": [(b) => b.leases.claim({ instanceId: "i" } as never), "workerId"],
+	"a claim without instanceId": [(b) => b.leases.claim({ workerId: "w" } as never), "instanceId"],
+	"a claim with a line break in instanceId": [
+		(b) => b.leases.claim({ workerId: "w", instanceId: "a\nb" }),
+		"instanceId",
+	],
+	"a claim of 0": [(b) => b.leases.claim({ ...worker, max: 0 }), "max"],
+	"a claim of 257": [(b) => b.leases.claim({ ...worker, max: 257 }), "max"],
+	"a claim of a fraction": [(b) => b.leases.claim({ ...worker, max: 1.5 }), "max"],
+	"a claim on no lane": [(b) => b.leases.claim({ ...worker, lanes: [] }), "lanes"],
+	"a claim on a bad lane": [(b) => b.leases.claim({ ...worker, lanes: ["ok", "a,b"] }), "lanes[1]"],
+	"a claim of no kind": [(b) => b.leases.claim({ ...worker, kinds: [] }), "kinds"],
+	"a claim of an empty kind": [(b) => b.leases.claim({ ...worker, kinds: ["a", ""] }), "kinds[1]"],
+	"a claim in a bad namespace": [(b) => b.leases.claim({ ...worker, namespace: "a/b" }), "namespace"],
+	"a claim with a lease of 99 ms": [(b) => b.leases.claim({ ...worker, leaseMs: 99 }), "leaseMs"],
+	"a claim with a lease over an hour": [(b) => b.leases.claim({ ...worker, leaseMs: 3_600_001 }), "leaseMs"],
+	"a claim that would wait longer than 30 s": [(b) => b.leases.claim({ ...worker, waitMs: 30_001 }), "waitMs"],
+	"a claim with a negative wait": [(b) => b.leases.claim({ ...worker, waitMs: -1 }), "waitMs"],
+	"a claim with an unknown field": [(b) => b.leases.claim({ ...worker, lane: "x" } as never), "lane"],
 
-	"a renewal without leases": [(b) => b.renew({} as never), "leases"],
+	"a renewal without leases": [(b) => b.leases.renew({} as never), "leases"],
 	"a renewal of a malformed id": [
-		(b) => b.renew({ leases: [{ ...lease, executionId: "x" }] }),
+		(b) => b.leases.renew({ leases: [{ ...lease, executionId: "x" }] }),
 		"leases[0].executionId",
 	],
 	"a renewal without an epoch": [
-		(b) => b.renew({ leases: [lease, { executionId: unknownId, leaseId: "x" } as never] }),
+		(b) => b.leases.renew({ leases: [lease, { executionId: unknownId, leaseId: "x" } as never] }),
 		"leases[1].epoch",
 	],
-	"a renewal with a lease of 0": [(b) => b.renew({ leases: [], leaseMs: 0 }), "leaseMs"],
+	"a renewal with a lease of 0": [(b) => b.leases.renew({ leases: [], leaseMs: 0 }), "leaseMs"],
 
 	"a complete with both kinds of result": [
-		(b, { id, fence }) => b.complete(id, { fence, result: 1, resultBase64: "AAAA" }),
+		(b, { id, fence }) => b.leases.complete(id, { fence, result: 1, resultBase64: "AAAA" }),
 		"resultBase64",
 	],
-	"a complete with broken base64": [(b, { id, fence }) => b.complete(id, { fence, resultBase64: "*" }), "resultBase64"],
-	"a complete with a function as result": [(b, { id, fence }) => b.complete(id, { fence, result: () => 1 }), "result"],
-	"a complete with an unknown field": [(b, { id, fence }) => b.complete(id, { fence, output: 1 } as never), "output"],
-	"a fence that is no object": [(b, { id }) => b.complete(id, { fence: "mine" as never }), "fence"],
+	"a complete with broken base64": [
+		(b, { id, fence }) => b.leases.complete(id, { fence, resultBase64: "*" }),
+		"resultBase64",
+	],
+	"a complete with a function as result": [
+		(b, { id, fence }) => b.leases.complete(id, { fence, result: () => 1 }),
+		"result",
+	],
+	"a complete with an unknown field": [
+		(b, { id, fence }) => b.leases.complete(id, { fence, output: 1 } as never),
+		"output",
+	],
+	"a fence that is no object": [(b, { id }) => b.leases.complete(id, { fence: "mine" as never }), "fence"],
 	"a fence without an epoch": [
-		(b, { id, fence }) => b.complete(id, { fence: { leaseId: fence.leaseId } as never }),
+		(b, { id, fence }) => b.leases.complete(id, { fence: { leaseId: fence.leaseId } as never }),
 		"fence.epoch",
 	],
 	"a fence with an epoch as text": [
-		(b, { id, fence }) => b.release(id, { fence: { leaseId: fence.leaseId, epoch: "1" as never } }),
+		(b, { id, fence }) => b.leases.release(id, { fence: { leaseId: fence.leaseId, epoch: "1" as never } }),
 		"fence.epoch",
 	],
 	"a fence with an unknown field": [
-		(b, { id, fence }) => b.release(id, { fence: { ...fence, token: 1 } as never }),
+		(b, { id, fence }) => b.leases.release(id, { fence: { ...fence, token: 1 } as never }),
 		"fence.token",
 	],
 
-	"a joint complete that is no list": [(b) => b.completeMany("all" as never), "items"],
+	"a joint complete that is no list": [(b) => b.leases.completeMany("all" as never), "items"],
 
-	"a fail without a reason": [(b, { id, fence }) => b.fail(id, { fence } as never), "reason"],
-	"a fail with an empty reason": [(b, { id, fence }) => b.fail(id, { fence, reason: "" }), "reason"],
+	"a fail without a reason": [(b, { id, fence }) => b.leases.fail(id, { fence } as never), "reason"],
+	"a fail with an empty reason": [(b, { id, fence }) => b.leases.fail(id, { fence, reason: "" }), "reason"],
 	"a fail with a reason of 4097 characters": [
-		(b, { id, fence }) => b.fail(id, { fence, reason: "x".repeat(4097) }),
+		(b, { id, fence }) => b.leases.fail(id, { fence, reason: "x".repeat(4097) }),
 		"reason",
 	],
-	"a fail with an empty category": [(b, { id, fence }) => b.fail(id, { fence, reason: "x", category: "" }), "category"],
+	"a fail with an empty category": [
+		(b, { id, fence }) => b.leases.fail(id, { fence, reason: "x", category: "" }),
+		"category",
+	],
 	"a fail with retryable as text": [
-		(b, { id, fence }) => b.fail(id, { fence, reason: "x", retryable: "no" as never }),
+		(b, { id, fence }) => b.leases.fail(id, { fence, reason: "x", retryable: "no" as never }),
 		"retryable",
 	],
 	"a fail with a negative retryAfterMs": [
-		(b, { id, fence }) => b.fail(id, { fence, reason: "x", retryAfterMs: -1 }),
+		(b, { id, fence }) => b.leases.fail(id, { fence, reason: "x", retryAfterMs: -1 }),
 		"retryAfterMs",
 	],
 	"a fail to be retried in a hundred years": [
-		(b, { id, fence }) => b.fail(id, { fence, reason: "x", retryAfterMs: HUNDRED_YEARS }),
+		(b, { id, fence }) => b.leases.fail(id, { fence, reason: "x", retryAfterMs: HUNDRED_YEARS }),
 		"retryAfterMs",
 	],
 
-	"a delay without a time": [(b, { id, fence }) => b.delay(id, { fence }), "delayMs"],
-	"a delay with two times": [(b, { id, fence }) => b.delay(id, { fence, delayMs: 1, delayUntil: 1 }), "delayMs"],
-	"a negative delay": [(b, { id, fence }) => b.delay(id, { fence, delayMs: -1 }), "delayMs"],
-	"a delay of a hundred years": [(b, { id, fence }) => b.delay(id, { fence, delayMs: HUNDRED_YEARS }), "delayMs"],
+	"a delay without a time": [(b, { id, fence }) => b.leases.delay(id, { fence }), "delayMs"],
+	"a delay with two times": [(b, { id, fence }) => b.leases.delay(id, { fence, delayMs: 1, delayUntil: 1 }), "delayMs"],
+	"a negative delay": [(b, { id, fence }) => b.leases.delay(id, { fence, delayMs: -1 }), "delayMs"],
+	"a delay of a hundred years": [
+		(b, { id, fence }) => b.leases.delay(id, { fence, delayMs: HUNDRED_YEARS }),
+		"delayMs",
+	],
 	"a delay until a hundred years hence": [
-		(b, { id, fence }) => b.delay(id, { fence, delayUntil: 1_700_000_000_000 + HUNDRED_YEARS }),
+		(b, { id, fence }) => b.leases.delay(id, { fence, delayUntil: 1_700_000_000_000 + HUNDRED_YEARS }),
 		"delayUntil",
 	],
-	"a progress below 0": [(b, { id, fence }) => b.progress(id, { fence, percent: -0.1 }), "percent"],
-	"a progress above 100": [(b, { id, fence }) => b.progress(id, { fence, percent: 101 }), "percent"],
-	"a progress that is NaN": [(b, { id, fence }) => b.progress(id, { fence, percent: Number.NaN }), "percent"],
+	"a progress below 0": [(b, { id, fence }) => b.leases.progress(id, { fence, percent: -0.1 }), "percent"],
+	"a progress above 100": [(b, { id, fence }) => b.leases.progress(id, { fence, percent: 101 }), "percent"],
+	"a progress that is NaN": [(b, { id, fence }) => b.leases.progress(id, { fence, percent: Number.NaN }), "percent"],
 	"a progress message of 1025 characters": [
-		(b, { id, fence }) => b.progress(id, { fence, message: "x".repeat(1025) }),
+		(b, { id, fence }) => b.leases.progress(id, { fence, message: "x".repeat(1025) }),
 		"message",
 	],
 
-	"a cancel of an unknown mode": [(b, { id }) => b.cancel(id, { mode: "hard" as never }), "mode"],
-	"a cancel with a negative grace": [(b, { id }) => b.cancel(id, { graceMs: -1 }), "graceMs"],
-	"a cancel with a grace of a hundred years": [(b, { id }) => b.cancel(id, { graceMs: HUNDRED_YEARS }), "graceMs"],
-	"a cancel with an empty reason": [(b, { id }) => b.cancel(id, { reason: "" }), "reason"],
-	"a cancel with an unknown field": [(b, { id }) => b.cancel(id, { force: true } as never), "force"],
-	"a cancel with half a fence": [(b, { id }) => b.cancel(id, { fence: { epoch: 1 } as never }), "fence.leaseId"],
-	"a revoke with an unknown field": [(b, { id }) => b.revokeLease(id, { leaseId: "x" } as never), "leaseId"],
-	"a revoke of an empty lease": [(b, { id }) => b.revokeLease(id, { expectedLeaseId: "" }), "expectedLeaseId"],
+	"a cancel of an unknown mode": [(b, { id }) => b.executions.cancel(id, { mode: "hard" as never }), "mode"],
+	"a cancel with a negative grace": [(b, { id }) => b.executions.cancel(id, { graceMs: -1 }), "graceMs"],
+	"a cancel with a grace of a hundred years": [
+		(b, { id }) => b.executions.cancel(id, { graceMs: HUNDRED_YEARS }),
+		"graceMs",
+	],
+	"a cancel with an empty reason": [(b, { id }) => b.executions.cancel(id, { reason: "" }), "reason"],
+	"a cancel with an unknown field": [(b, { id }) => b.executions.cancel(id, { force: true } as never), "force"],
+	"a cancel with half a fence": [
+		(b, { id }) => b.executions.cancel(id, { fence: { epoch: 1 } as never }),
+		"fence.leaseId",
+	],
+	"a revoke with an unknown field": [(b, { id }) => b.executions.revokeLease(id, { leaseId: "x" } as never), "leaseId"],
+	"a revoke of an empty lease": [
+		(b, { id }) => b.executions.revokeLease(id, { expectedLeaseId: "" }),
+		"expectedLeaseId",
+	],
 
-	"a list of 0": [(b) => b.list({ limit: 0 }), "limit"],
-	"a list of 1001": [(b) => b.list({ limit: 1001 }), "limit"],
-	"a list of an unknown state": [(b) => b.list({ state: "running" as never }), "state"],
-	"a list of a bad lane": [(b) => b.list({ lane: "a,b" }), "lane"],
-	"a list of a bad namespace": [(b) => b.list({ namespace: "*" }), "namespace"],
-	"a list with an unknown field": [(b) => b.list({ offset: 5 } as never), "offset"],
-	"a page of 0 events": [(b, { id }) => b.events(id, { limit: 0 }), "limit"],
-	"a page of 1001 events": [(b, { id }) => b.events(id, { limit: 1001 }), "limit"],
-	"a wait with a negative timeout": [(b, { id }) => b.wait(id, { timeoutMs: -1 }), "timeoutMs"],
-	"a wait with a timeout as text": [(b, { id }) => b.wait(id, { timeoutMs: "5" as never }), "timeoutMs"],
+	"a list of 0": [(b) => b.executions.list({ limit: 0 }), "limit"],
+	"a list of 1001": [(b) => b.executions.list({ limit: 1001 }), "limit"],
+	"a list of an unknown state": [(b) => b.executions.list({ state: "running" as never }), "state"],
+	"a list of a bad lane": [(b) => b.executions.list({ lane: "a,b" }), "lane"],
+	"a list of a bad namespace": [(b) => b.executions.list({ namespace: "*" }), "namespace"],
+	"a list with an unknown field": [(b) => b.executions.list({ offset: 5 } as never), "offset"],
+	"a page of 0 events": [(b, { id }) => b.executions.events(id, { limit: 0 }), "limit"],
+	"a page of 1001 events": [(b, { id }) => b.executions.events(id, { limit: 1001 }), "limit"],
+	"a wait with a negative timeout": [(b, { id }) => b.executions.wait(id, { timeoutMs: -1 }), "timeoutMs"],
+	"a wait with a timeout as text": [(b, { id }) => b.executions.wait(id, { timeoutMs: "5" as never }), "timeoutMs"],
 };
 
 const hex = "0".repeat(32);
@@ -163,21 +190,21 @@ export function badCallCases(test: PublicCase): void {
 		const { id, fence } = await scene.start();
 		const { backend } = scene;
 		const calls: Record<string, (bad: string) => Promise<unknown>> = {
-			get: (bad) => backend.get(bad),
-			input: (bad) => backend.input(bad),
-			result: (bad) => backend.result(bad),
-			wait: (bad) => backend.wait(bad, { timeoutMs: 0 }),
-			events: (bad) => backend.events(bad),
-			attempts: (bad) => backend.attempts(bad),
-			cancel: (bad) => backend.cancel(bad),
-			replay: (bad) => backend.replay(bad),
-			delete: (bad) => backend.delete(bad),
-			revokeLease: (bad) => backend.revokeLease(bad),
-			complete: (bad) => backend.complete(bad, { fence }),
-			fail: (bad) => backend.fail(bad, { fence, reason: "x" }),
-			delay: (bad) => backend.delay(bad, { fence, delayMs: 1 }),
-			release: (bad) => backend.release(bad, { fence }),
-			progress: (bad) => backend.progress(bad, { fence, percent: 1 }),
+			get: (bad) => backend.executions.get(bad),
+			input: (bad) => backend.executions.input(bad),
+			result: (bad) => backend.executions.result(bad),
+			wait: (bad) => backend.executions.wait(bad, { timeoutMs: 0 }),
+			events: (bad) => backend.executions.events(bad),
+			attempts: (bad) => backend.executions.attempts(bad),
+			cancel: (bad) => backend.executions.cancel(bad),
+			replay: (bad) => backend.executions.replay(bad),
+			delete: (bad) => backend.executions.delete(bad),
+			revokeLease: (bad) => backend.executions.revokeLease(bad),
+			complete: (bad) => backend.leases.complete(bad, { fence }),
+			fail: (bad) => backend.leases.fail(bad, { fence, reason: "x" }),
+			delay: (bad) => backend.leases.delay(bad, { fence, delayMs: 1 }),
+			release: (bad) => backend.leases.release(bad, { fence }),
+			progress: (bad) => backend.leases.progress(bad, { fence, percent: 1 }),
 		};
 		for (const [name, call] of Object.entries(calls)) {
 			for (const bad of malformed) {
@@ -193,11 +220,11 @@ export function badCallCases(test: PublicCase): void {
 	});
 
 	test("the largest slot is a good id", async (scene) => {
-		expect((await refusal(scene.backend.get(`ex_${hex}_16383`))).code).toBe("execution_not_found");
+		expect((await refusal(scene.backend.executions.get(`ex_${hex}_16383`))).code).toBe("execution_not_found");
 	});
 
 	test("a refusal is an error with code, status, retryable, message and details", async (scene) => {
-		const error = await refusal(scene.backend.get("nonsense"));
+		const error = await refusal(scene.backend.executions.get("nonsense"));
 		expect(error).toBeInstanceOf(Error);
 		expect(error.name).toBe("FlowFabricError");
 		expect({ ...error }).toMatchObject({
@@ -212,12 +239,12 @@ export function badCallCases(test: PublicCase): void {
 	test("a refusal about state names the execution", async (scene) => {
 		const id = await scene.create();
 		for (const call of [
-			() => scene.backend.replay(id),
-			() => scene.backend.complete(id, {}),
-			() => scene.backend.result(id),
+			() => scene.backend.executions.replay(id),
+			() => scene.backend.leases.complete(id, {}),
+			() => scene.backend.executions.result(id),
 		]) {
 			expect((await refusal(call())).details).toMatchObject({ executionId: id });
 		}
-		expect((await refusal(scene.backend.get(unknownId))).details).toMatchObject({ executionId: unknownId });
+		expect((await refusal(scene.backend.executions.get(unknownId))).details).toMatchObject({ executionId: unknownId });
 	});
 }

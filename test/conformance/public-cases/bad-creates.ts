@@ -101,7 +101,7 @@ export function badCreateCases(test: PublicCase): void {
 	for (const [what, [request, field]] of Object.entries(badCreates)) {
 		test(`a create with ${what} is refused by name and makes nothing`, async (scene) => {
 			const there = await scene.create();
-			const error = await refusal(scene.backend.create(request as CreateRequest));
+			const error = await refusal(scene.backend.executions.create(request as CreateRequest));
 			expect(error).toMatchObject({ code: "invalid_input", status: 400, retryable: false, details: { field } });
 			expect(error.message).toContain(field);
 			expect(await scene.listed()).toEqual([there]);
@@ -111,20 +111,20 @@ export function badCreateCases(test: PublicCase): void {
 
 	test("a create that is no object is refused and makes nothing", async (scene) => {
 		for (const request of [undefined, null, "job", 7, []]) {
-			const error = await refusal(scene.backend.create(request as unknown as CreateRequest));
+			const error = await refusal(scene.backend.executions.create(request as unknown as CreateRequest));
 			expect(error).toMatchObject({ code: "invalid_input", status: 400 });
 		}
 		expect(await scene.listed()).toEqual([]);
 	});
 
 	test("a refusal says what is allowed and what came", async (scene) => {
-		const error = await refusal(scene.backend.create({ kind: "job", namespace: "a b" }));
+		const error = await refusal(scene.backend.executions.create({ kind: "job", namespace: "a b" }));
 		expect(error.message).toMatch(/^namespace: must be .*64.*got "a b"$/);
 	});
 
 	test("a refusal does not repeat a long or secret value", async (scene) => {
 		const secret = "s3cret".repeat(100);
-		const error = await refusal(scene.backend.create({ kind: "job", idempotencyKey: secret }));
+		const error = await refusal(scene.backend.executions.create({ kind: "job", idempotencyKey: secret }));
 		expect(error.message).not.toContain("s3crets3cret");
 	});
 

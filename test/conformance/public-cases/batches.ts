@@ -5,13 +5,15 @@ import { type PublicCase, refusal } from "../scene.ts";
 export function batchCases(test: PublicCase): void {
 	test("createMany answers item by item, in the order given", async (scene) => {
 		const items = Array.from({ length: 50 }, (_, n) => ({ kind: `kind-${n}` }));
-		const created = await scene.backend.createMany(items);
+		const created = await scene.backend.executions.createMany(items);
 		expect(created.every((item) => item.ok && item.created)).toBe(true);
 		for (const [n, { id = "" }] of created.entries()) expect((await scene.get(id)).kind).toBe(`kind-${n}`);
 	});
 
 	test("createMany takes 1000 items at once", async (scene) => {
-		const created = await scene.backend.createMany(Array.from({ length: 1000 }, (_, n) => ({ kind: "job", input: n })));
+		const created = await scene.backend.executions.createMany(
+			Array.from({ length: 1000 }, (_, n) => ({ kind: "job", input: n })),
+		);
 		expect(created.filter(({ ok }) => ok)).toHaveLength(1000);
 		expect(new Set(created.map(({ id }) => id)).size).toBe(1000);
 		expect(await scene.listed()).toHaveLength(1000);
@@ -19,13 +21,13 @@ export function batchCases(test: PublicCase): void {
 
 	test("createMany of 1001 items is refused and makes none", async (scene) => {
 		const items = Array.from({ length: 1001 }, () => ({ kind: "job" }));
-		const error = await refusal(scene.backend.createMany(items));
+		const error = await refusal(scene.backend.executions.createMany(items));
 		expect(error).toMatchObject({ code: "invalid_input", status: 400, details: { field: "items" } });
 		expect(await scene.listed()).toEqual([]);
 	});
 
 	test("createMany of nothing answers nothing", async (scene) => {
-		expect(await scene.backend.createMany([])).toEqual([]);
+		expect(await scene.backend.executions.createMany([])).toEqual([]);
 	});
 
 	test("bad items of a batch are refused alone, each with its own field", async (scene) => {
@@ -40,7 +42,7 @@ export function batchCases(test: PublicCase): void {
 			{ kind: "job" },
 		];
 		await scene.create({ idempotencyKey: "taken", input: 1 });
-		const created = await scene.backend.createMany(items as CreateRequest[]);
+		const created = await scene.backend.executions.createMany(items as CreateRequest[]);
 		expect(created.map(({ ok }) => ok)).toEqual([true, false, false, false, false, false, false, true]);
 		expect(created.map(({ error }) => error?.code)).toEqual([
 			undefined,
@@ -57,7 +59,7 @@ export function batchCases(test: PublicCase): void {
 	});
 
 	test("a refused item tells code, message, retryable and details, and no id", async (scene) => {
-		const [item] = await scene.backend.createMany([{ kind: "" }]);
+		const [item] = await scene.backend.executions.createMany([{ kind: "" }]);
 		expect(item).toEqual({
 			ok: false,
 			error: {
@@ -78,7 +80,7 @@ export function batchCases(test: PublicCase): void {
 			contentType: "text/plain",
 			policy: { retry: { retryableCategories: categories, nonRetryableCategories: categories } },
 		};
-		const created = await scene.backend.createMany([{ kind: "job" }, large, { kind: "job" }]);
+		const created = await scene.backend.executions.createMany([{ kind: "job" }, large, { kind: "job" }]);
 		expect(created.map(({ ok }) => ok)).toEqual([true, true, true]);
 	});
 
@@ -89,7 +91,7 @@ export function batchCases(test: PublicCase): void {
 
 	test("one key twice in a batch makes one execution", async (scene) => {
 		const item = { kind: "job", idempotencyKey: "k" };
-		const [first, second] = await scene.backend.createMany([item, item]);
+		const [first, second] = await scene.backend.executions.createMany([item, item]);
 		expect(first).toMatchObject({ ok: true, created: true });
 		expect(second).toEqual({ ok: true, id: first?.id, created: false });
 	});
@@ -108,7 +110,7 @@ export function batchCases(test: PublicCase): void {
 		const held = [await scene.start(), await scene.start(), await scene.start()];
 		const [a, b, c] = held.map(({ id, fence }) => ({ executionId: id, fence }));
 		if (!a || !b || !c) throw new Error("three were started");
-		const answers = await scene.backend.completeMany([
+		const answers = await scene.backend.leases.completeMany([
 			{ ...a, result: { n: 1 } },
 			{ ...b, fence: { ...b.fence, epoch: 9 } },
 			{ ...c, resultBase64: "AAE=" },
@@ -130,7 +132,9 @@ export function batchCases(test: PublicCase): void {
 			null,
 			{ executionId: id, fence, result: "good" },
 		];
-		const answers = await scene.backend.completeMany(items as Parameters<typeof scene.backend.completeMany>[0]);
+		const answers = await scene.backend.leases.completeMany(
+			items as Parameters<typeof scene.backend.leases.completeMany>[0],
+		);
 		expect(answers.map(({ ok }) => ok)).toEqual([false, false, false, true]);
 		expect(answers.slice(0, 3).map(({ error }) => error?.code)).toEqual(Array(3).fill("invalid_input"));
 		expect(await scene.ff.result(id)).toBe("good");

@@ -37,7 +37,7 @@ export function claimOrderCases(test: PublicCase): void {
 		const first = await scene.start();
 		await scene.clock.advance(10);
 		const second = await scene.create();
-		await scene.backend.release(first.id, { fence: first.fence });
+		await scene.backend.leases.release(first.id, { fence: first.fence });
 		expect(await claimAll(scene)).toEqual([first.id, second]);
 	});
 
@@ -94,7 +94,7 @@ export function claimOrderCases(test: PublicCase): void {
 	});
 
 	test("256 can be claimed at once", async (scene) => {
-		await scene.backend.createMany(Array.from({ length: 300 }, () => ({ kind: "job" })));
+		await scene.backend.executions.createMany(Array.from({ length: 300 }, () => ({ kind: "job" })));
 		const claimed = await scene.claim({ max: 256 });
 		expect(new Set(claimed.map(({ id }) => id)).size).toBe(256);
 		expect(await scene.claim({ max: 256 })).toHaveLength(44);
@@ -123,7 +123,7 @@ export function claimOrderCases(test: PublicCase): void {
 	});
 
 	test("no work is claimed twice by claims made at once", async (scene) => {
-		await scene.backend.createMany(Array.from({ length: 40 }, () => ({ kind: "job" })));
+		await scene.backend.executions.createMany(Array.from({ length: 40 }, () => ({ kind: "job" })));
 		const claims = await Promise.all(
 			Array.from({ length: 10 }, (_, n) => scene.claim({ max: 7, instanceId: `instance-${n}` })),
 		);

@@ -38,7 +38,7 @@ export function claimWaitingCases(test: PublicCase): void {
 
 	test("a waiting claim is woken when a retry is due", async (scene) => {
 		const { id, fence } = await scene.start({ policy: { retry: { backoff: { type: "fixed", delayMs: 3000 } } } });
-		await scene.backend.fail(id, { fence, reason: "broken" });
+		await scene.backend.leases.fail(id, { fence, reason: "broken" });
 		const waiting = scene.claim({ waitMs: 30_000 });
 		await scene.clock.advance(3000);
 		expect(ids(await waiting)).toEqual([id]);
@@ -56,15 +56,15 @@ export function claimWaitingCases(test: PublicCase): void {
 		const giveBack = [
 			async () => {
 				const { id, fence } = await scene.start();
-				return { id, act: () => scene.backend.release(id, { fence }) };
+				return { id, act: () => scene.backend.leases.release(id, { fence }) };
 			},
 			async () => {
 				const { id } = await scene.start();
-				return { id, act: () => scene.backend.revokeLease(id) };
+				return { id, act: () => scene.backend.executions.revokeLease(id) };
 			},
 			async () => {
 				const { id } = await scene.finished();
-				return { id, act: () => scene.backend.replay(id) };
+				return { id, act: () => scene.backend.executions.replay(id) };
 			},
 		];
 		for (const prepare of giveBack) {
@@ -111,7 +111,7 @@ export function claimWaitingCases(test: PublicCase): void {
 	test("several waiting claims share what one batch brings", async (scene) => {
 		const waiting = [1, 2, 3].map((n) => scene.claim({ waitMs: 30_000, instanceId: `instance-${n}` }));
 		await scene.clock.settle();
-		await scene.backend.createMany([{ kind: "job" }, { kind: "job" }, { kind: "job" }]);
+		await scene.backend.executions.createMany([{ kind: "job" }, { kind: "job" }, { kind: "job" }]);
 		// Claims that went for the same work look again, a few milliseconds later.
 		await scene.clock.advance(50);
 		const claimed = (await Promise.all(waiting)).map(ids);

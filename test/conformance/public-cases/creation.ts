@@ -4,7 +4,7 @@ import { type PublicCase, refusal } from "../scene.ts";
 
 export function creationCases(test: PublicCase): void {
 	test("a create with only a kind gets every default", async (scene) => {
-		const created = await scene.backend.create({ kind: "job" });
+		const created = await scene.backend.executions.create({ kind: "job" });
 		expect(created).toEqual({ id: created.id, publicState: "waiting", created: true });
 		expect(await scene.get(created.id)).toMatchObject({
 			id: created.id,
@@ -71,7 +71,7 @@ export function creationCases(test: PublicCase): void {
 
 	test("a field given as undefined counts as not given", async (scene) => {
 		const given = { kind: "job", lane: undefined, priority: undefined, policy: { retry: undefined } };
-		const { id } = await scene.backend.create(given as unknown as CreateRequest);
+		const { id } = await scene.backend.executions.create(given as unknown as CreateRequest);
 		expect(await scene.get(id)).toMatchObject({ lane: "default", priority: 0 });
 	});
 
@@ -90,7 +90,7 @@ export function creationCases(test: PublicCase): void {
 
 	test("a delayUntil in the past or now means eligible now", async (scene) => {
 		for (const delayUntil of [0, scene.now - 1, scene.now]) {
-			const created = await scene.backend.create({ kind: "job", delayUntil });
+			const created = await scene.backend.executions.create({ kind: "job", delayUntil });
 			expect(created.publicState).toBe("waiting");
 			expect(await scene.get(created.id)).not.toHaveProperty("delayUntil");
 		}
@@ -98,7 +98,7 @@ export function creationCases(test: PublicCase): void {
 	});
 
 	test("a delayUntil in the future holds the work back until then", async (scene) => {
-		const created = await scene.backend.create({ kind: "job", delayUntil: scene.now + 5000 });
+		const created = await scene.backend.executions.create({ kind: "job", delayUntil: scene.now + 5000 });
 		expect(created.publicState).toBe("delayed");
 		await scene.clock.advance(4999);
 		expect(await scene.claim()).toEqual([]);
@@ -115,7 +115,9 @@ export function creationCases(test: PublicCase): void {
 	});
 
 	test("delayMs 0 means eligible now", async (scene) => {
-		expect(await scene.backend.create({ kind: "job", delayMs: 0 })).toMatchObject({ publicState: "waiting" });
+		expect(await scene.backend.executions.create({ kind: "job", delayMs: 0 })).toMatchObject({
+			publicState: "waiting",
+		});
 	});
 
 	test("a delay of ten years is accepted", async (scene) => {
@@ -137,7 +139,7 @@ export function creationCases(test: PublicCase): void {
 		for (const lane of [printable.slice(0, 64).join(""), printable.slice(30).join(""), " ", "~"]) {
 			const id = await scene.create({ lane });
 			expect((await scene.take({ lanes: [lane] })).id).toBe(id);
-			expect((await scene.backend.list({ lane })).executions.map((each) => each.id)).toEqual([id]);
+			expect((await scene.backend.executions.list({ lane })).executions.map((each) => each.id)).toEqual([id]);
 		}
 	});
 
@@ -168,8 +170,8 @@ export function creationCases(test: PublicCase): void {
 			() => ff.replay(id),
 			() => ff.delete(id),
 			() => ff.revokeLease(id),
-			() => backend.input(id),
-			() => backend.result(id),
+			() => backend.executions.input(id),
+			() => backend.executions.result(id),
 		];
 		for (const call of calls) {
 			expect(await refusal(call())).toMatchObject({ code: "execution_not_found", status: 404, retryable: false });

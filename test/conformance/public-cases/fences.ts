@@ -4,11 +4,11 @@ import { type FenceLike, foreignFence, type Held, type PublicCase, refusal, type
 
 /** Every write by a worker, each with a body that is good. */
 const commands: Record<string, (backend: Backend, id: string, fence?: FenceLike) => Promise<unknown>> = {
-	complete: (backend, id, fence) => backend.complete(id, { ...shown(fence), result: 1 }),
-	fail: (backend, id, fence) => backend.fail(id, { ...shown(fence), reason: "broken" }),
-	delay: (backend, id, fence) => backend.delay(id, { ...shown(fence), delayMs: 1000 }),
-	release: (backend, id, fence) => backend.release(id, shown(fence)),
-	progress: (backend, id, fence) => backend.progress(id, { ...shown(fence), percent: 50 }),
+	complete: (backend, id, fence) => backend.leases.complete(id, { ...shown(fence), result: 1 }),
+	fail: (backend, id, fence) => backend.leases.fail(id, { ...shown(fence), reason: "broken" }),
+	delay: (backend, id, fence) => backend.leases.delay(id, { ...shown(fence), delayMs: 1000 }),
+	release: (backend, id, fence) => backend.leases.release(id, shown(fence)),
+	progress: (backend, id, fence) => backend.leases.progress(id, { ...shown(fence), percent: 50 }),
 };
 const ending = ["complete", "fail", "delay", "release"] as const;
 
@@ -39,7 +39,7 @@ export function fenceCases(test: PublicCase): void {
 
 		test(`${name} after the lease was revoked is refused as lease_revoked and changes nothing`, async (scene) => {
 			const held = await scene.start();
-			await scene.backend.revokeLease(held.id);
+			await scene.backend.executions.revokeLease(held.id);
 			await expectUnchanged(scene, held, "lease_revoked", () => command(scene.backend, held.id, held.fence));
 		});
 
@@ -76,11 +76,13 @@ export function fenceCases(test: PublicCase): void {
 		test(`${first} repeated gives its first answer and changes nothing`, async (scene) => {
 			const { id, fence } = await scene.start({ policy });
 			const answer = await commands[first]?.(scene.backend, id, fence);
-			const before = [await scene.get(id), await scene.events(id), await scene.backend.attempts(id)];
+			const before = [await scene.get(id), await scene.events(id), await scene.backend.executions.attempts(id)];
 			expect(await commands[first]?.(scene.backend, id, fence)).toEqual(answer);
 			await scene.clock.advance(500);
 			expect(await commands[first]?.(scene.backend, id, fence)).toEqual(answer);
-			expect([await scene.get(id), await scene.events(id), await scene.backend.attempts(id)]).toEqual(before);
+			expect([await scene.get(id), await scene.events(id), await scene.backend.executions.attempts(id)]).toEqual(
+				before,
+			);
 		});
 
 		for (const other of Object.keys(commands).filter((name) => name !== first)) {
@@ -98,17 +100,17 @@ export function fenceCases(test: PublicCase): void {
 
 	test("a fail that ended the execution gives its first answer again", async (scene) => {
 		const { id, fence } = await scene.start();
-		expect(await scene.backend.fail(id, { fence, reason: "broken" })).toEqual({ publicState: "failed" });
-		expect(await scene.backend.fail(id, { fence, reason: "other words" })).toEqual({ publicState: "failed" });
+		expect(await scene.backend.leases.fail(id, { fence, reason: "broken" })).toEqual({ publicState: "failed" });
+		expect(await scene.backend.leases.fail(id, { fence, reason: "other words" })).toEqual({ publicState: "failed" });
 		expect((await scene.get(id)).failure?.reason).toBe("broken");
 	});
 
 	test("a fail that scheduled a retry gives its first answer again, even after the retry was due", async (scene) => {
 		const { id, fence } = await scene.start({ policy });
-		const answer = await scene.backend.fail(id, { fence, reason: "broken" });
+		const answer = await scene.backend.leases.fail(id, { fence, reason: "broken" });
 		expect(answer).toEqual({ publicState: "delayed", retryAt: scene.now + 1000 });
 		await scene.clock.advance(1500);
-		expect(await scene.backend.fail(id, { fence, reason: "broken" })).toEqual(answer);
+		expect(await scene.backend.leases.fail(id, { fence, reason: "broken" })).toEqual(answer);
 		expect((await scene.get(id)).retries).toBe(1);
 	});
 
@@ -122,16 +124,16 @@ export function fenceCases(test: PublicCase): void {
 			expect(await refusal(command(scene.backend, old.id, old.fence))).toMatchObject({ status: 409 });
 		}
 		expect(await scene.get(old.id)).toEqual(before);
-		expect(await scene.backend.complete(next.id, { fence: next.fence })).toEqual({ publicState: "completed" });
+		expect(await scene.backend.leases.complete(next.id, { fence: next.fence })).toEqual({ publicState: "completed" });
 	});
 
 	test("a lease two claims ago is stale", async (scene) => {
 		const first = await scene.start();
-		await scene.backend.release(first.id, { fence: first.fence });
+		await scene.backend.leases.release(first.id, { fence: first.fence });
 		const second = await scene.take();
-		await scene.backend.release(second.id, { fence: second.fence });
-		expect((await refusal(scene.backend.release(first.id, { fence: first.fence }))).code).toBe("stale_lease");
-		expect(await scene.backend.release(second.id, { fence: second.fence })).toEqual({ publicState: "waiting" });
+		await scene.backend.leases.release(second.id, { fence: second.fence });
+		expect((await refusal(scene.backend.leases.release(first.id, { fence: first.fence }))).code).toBe("stale_lease");
+		expect(await scene.backend.leases.release(second.id, { fence: second.fence })).toEqual({ publicState: "waiting" });
 	});
 
 	test("every new lease of an execution has the next epoch and its own id", async (scene) => {
@@ -140,7 +142,7 @@ export function fenceCases(test: PublicCase): void {
 		for (let n = 0; n < 5; n++) {
 			const { id, fence } = await scene.take();
 			leases.push(fence);
-			await scene.backend.release(id, { fence });
+			await scene.backend.leases.release(id, { fence });
 		}
 		expect(leases.map(({ epoch }) => epoch)).toEqual([1, 2, 3, 4, 5]);
 		expect(new Set(leases.map(({ leaseId }) => leaseId)).size).toBe(5);
@@ -148,7 +150,7 @@ export function fenceCases(test: PublicCase): void {
 
 	test("the holder of work that was cancelled by force hears that it is not active", async (scene) => {
 		const { id, fence } = await scene.start();
-		await scene.backend.cancel(id, { mode: "force" });
+		await scene.backend.executions.cancel(id, { mode: "force" });
 		for (const command of Object.values(commands)) {
 			const error = await refusal(command(scene.backend, id, fence));
 			expect(error).toMatchObject({
@@ -160,9 +162,9 @@ export function fenceCases(test: PublicCase): void {
 }
 
 async function expectUnchanged(scene: Scene, { id }: Held, code: string, call: () => Promise<unknown>, status = 409) {
-	const before = [await scene.get(id), await scene.events(id), await scene.backend.attempts(id)];
+	const before = [await scene.get(id), await scene.events(id), await scene.backend.executions.attempts(id)];
 	const error = await refusal(call());
 	expect(error).toMatchObject({ code, status, retryable: false });
-	expect([await scene.get(id), await scene.events(id), await scene.backend.attempts(id)]).toEqual(before);
+	expect([await scene.get(id), await scene.events(id), await scene.backend.executions.attempts(id)]).toEqual(before);
 	return error;
 }

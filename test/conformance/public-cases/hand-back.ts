@@ -5,20 +5,20 @@ import type { PublicCase } from "../scene.ts";
 export function handBackCases(test: PublicCase): void {
 	test("released work goes on at once as the same attempt, and is no reclaim", async (scene) => {
 		const { id, fence } = await scene.start();
-		expect(await scene.backend.release(id, { fence })).toEqual({ publicState: "waiting" });
+		expect(await scene.backend.leases.release(id, { fence })).toEqual({ publicState: "waiting" });
 		expect(await scene.get(id)).toMatchObject({ reclaims: 0, retries: 0 });
 		expect(await scene.get(id)).not.toHaveProperty("lease");
 		const again = await scene.take({ instanceId: "instance-2" });
 		expect(again).toMatchObject({ id, attempt: { index: 0, type: "initial" }, lease: { epoch: 2 } });
-		await scene.backend.complete(id, { fence: again.fence });
-		expect(await scene.backend.attempts(id)).toMatchObject([{ index: 0, state: "ended_success" }]);
+		await scene.backend.leases.complete(id, { fence: again.fence });
+		expect(await scene.backend.executions.attempts(id)).toMatchObject([{ index: 0, state: "ended_success" }]);
 	});
 
 	test("releasing any number of times uses up no reclaims", async (scene) => {
 		const id = await scene.create({ policy: { maxReclaims: 0 } });
 		for (let n = 0; n < 5; n++) {
 			const { fence } = await scene.take();
-			await scene.backend.release(id, { fence });
+			await scene.backend.leases.release(id, { fence });
 		}
 		expect(await scene.get(id)).toMatchObject({ publicState: "waiting", reclaims: 0 });
 	});
@@ -26,7 +26,10 @@ export function handBackCases(test: PublicCase): void {
 	test("delayed work goes on later as the same attempt", async (scene) => {
 		const { id, fence } = await scene.start();
 		const delayUntil = scene.now + 2000;
-		expect(await scene.backend.delay(id, { fence, delayMs: 2000 })).toEqual({ publicState: "delayed", delayUntil });
+		expect(await scene.backend.leases.delay(id, { fence, delayMs: 2000 })).toEqual({
+			publicState: "delayed",
+			delayUntil,
+		});
 		await scene.clock.advance(1999);
 		expect(await scene.claim()).toEqual([]);
 		await scene.clock.advance(1);
@@ -37,7 +40,7 @@ export function handBackCases(test: PublicCase): void {
 	test("a delay may name the time", async (scene) => {
 		const { id, fence } = await scene.start();
 		const delayUntil = scene.now + 5000;
-		expect(await scene.backend.delay(id, { fence, delayUntil })).toEqual({ publicState: "delayed", delayUntil });
+		expect(await scene.backend.leases.delay(id, { fence, delayUntil })).toEqual({ publicState: "delayed", delayUntil });
 		await scene.clock.advance(5000);
 		expect((await scene.take()).id).toBe(id);
 	});
@@ -45,34 +48,34 @@ export function handBackCases(test: PublicCase): void {
 	test("a delay of 0, or until a time in the past, goes on at once", async (scene) => {
 		for (const when of [{ delayMs: 0 }, { delayUntil: scene.now - 1000 }]) {
 			const { id, fence } = await scene.start();
-			await scene.backend.delay(id, { fence, ...when });
+			await scene.backend.leases.delay(id, { fence, ...when });
 			await scene.clock.settle();
 			const again = await scene.take();
 			expect(again.id).toBe(id);
-			await scene.backend.complete(id, { fence: again.fence });
+			await scene.backend.leases.complete(id, { fence: again.fence });
 		}
 	});
 
 	test("a retry that was handed back goes on as that same retry", async (scene) => {
 		const { id, fence } = await scene.start({ policy: { retry: { backoff: { type: "fixed", delayMs: 10 } } } });
-		await scene.backend.fail(id, { fence, reason: "broken" });
+		await scene.backend.leases.fail(id, { fence, reason: "broken" });
 		await scene.clock.advance(10);
 		const retry = await scene.take();
-		await scene.backend.release(id, { fence: retry.fence });
+		await scene.backend.leases.release(id, { fence: retry.fence });
 		expect(await scene.take()).toMatchObject({ attempt: { index: 1, type: "retry" } });
 	});
 
 	test("an attempt that changes hands shows who holds it now", async (scene) => {
 		const { id, fence } = await scene.start({}, { workerId: "a", instanceId: "a-1" });
-		await scene.backend.release(id, { fence });
+		await scene.backend.leases.release(id, { fence });
 		await scene.take({ workerId: "b", instanceId: "b-1" });
 		expect((await scene.get(id)).lease).toMatchObject({ workerId: "b", instanceId: "b-1" });
-		expect(await scene.backend.attempts(id)).toMatchObject([{ index: 0, workerId: "b", instanceId: "b-1" }]);
+		expect(await scene.backend.executions.attempts(id)).toMatchObject([{ index: 0, workerId: "b", instanceId: "b-1" }]);
 	});
 
 	test("progress is shown while the work runs", async (scene) => {
 		const { id, fence } = await scene.start();
-		expect(await scene.backend.progress(id, { fence, percent: 40, message: "reading" })).toEqual({
+		expect(await scene.backend.leases.progress(id, { fence, percent: 40, message: "reading" })).toEqual({
 			percent: 40,
 			message: "reading",
 		});
@@ -81,27 +84,30 @@ export function handBackCases(test: PublicCase): void {
 
 	test("progress that is not given stays as it was", async (scene) => {
 		const { id, fence } = await scene.start();
-		await scene.backend.progress(id, { fence, percent: 40, message: "reading" });
-		expect(await scene.backend.progress(id, { fence, percent: 60 })).toEqual({ percent: 60, message: "reading" });
-		expect(await scene.backend.progress(id, { fence, message: "writing" })).toEqual({
+		await scene.backend.leases.progress(id, { fence, percent: 40, message: "reading" });
+		expect(await scene.backend.leases.progress(id, { fence, percent: 60 })).toEqual({
+			percent: 60,
+			message: "reading",
+		});
+		expect(await scene.backend.leases.progress(id, { fence, message: "writing" })).toEqual({
 			percent: 60,
 			message: "writing",
 		});
-		expect(await scene.backend.progress(id, { fence })).toEqual({ percent: 60, message: "writing" });
+		expect(await scene.backend.leases.progress(id, { fence })).toEqual({ percent: 60, message: "writing" });
 		expect((await scene.get(id)).progress).toEqual({ percent: 60, message: "writing" });
 	});
 
 	test("progress takes 0, 100 and fractions, and may go back", async (scene) => {
 		const { id, fence } = await scene.start();
 		for (const percent of [0, 100, 33.3, 1]) {
-			expect(await scene.backend.progress(id, { fence, percent })).toEqual({ percent });
+			expect(await scene.backend.leases.progress(id, { fence, percent })).toEqual({ percent });
 		}
 	});
 
 	test("progress is no event and stays visible after the end", async (scene) => {
 		const { id, fence } = await scene.start();
-		await scene.backend.progress(id, { fence, percent: 90 });
-		await scene.backend.complete(id, { fence });
+		await scene.backend.leases.progress(id, { fence, percent: 90 });
+		await scene.backend.leases.complete(id, { fence });
 		expect(await scene.eventTypes(id)).toEqual(["created", "claimed", "completed"]);
 		expect((await scene.get(id)).progress).toEqual({ percent: 90 });
 	});
@@ -111,12 +117,12 @@ export function handBackCases(test: PublicCase): void {
 		const { id, fence } = await scene.start();
 		const startedAt = scene.now;
 		await scene.clock.advance(10);
-		await scene.backend.release(id, { fence });
+		await scene.backend.leases.release(id, { fence });
 		await scene.clock.advance(10);
 		const again = await scene.take();
 		expect(await scene.get(id)).toMatchObject({ startedAt });
 		await scene.clock.advance(10);
-		await scene.backend.complete(id, { fence: again.fence });
+		await scene.backend.leases.complete(id, { fence: again.fence });
 		expect(await scene.get(id)).toMatchObject({ startedAt, completedAt: scene.now });
 	});
 }

@@ -8,22 +8,22 @@ export function historyCases(test: PublicCase): void {
 		const id = await scene.create({ delayMs: 100, policy: { retry } });
 		await scene.clock.advance(100);
 		const first = await scene.take();
-		await scene.backend.delay(id, { fence: first.fence, delayMs: 100 });
+		await scene.backend.leases.delay(id, { fence: first.fence, delayMs: 100 });
 		await scene.clock.advance(100);
 		const second = await scene.take();
-		await scene.backend.release(id, { fence: second.fence });
+		await scene.backend.leases.release(id, { fence: second.fence });
 		const third = await scene.take();
-		await scene.backend.fail(id, { fence: third.fence, reason: "broken" });
+		await scene.backend.leases.fail(id, { fence: third.fence, reason: "broken" });
 		await scene.clock.advance(100);
 		await scene.take({ leaseMs: 1000 });
 		await scene.clock.advance(1000);
 		await scene.take();
-		await scene.backend.revokeLease(id);
+		await scene.backend.executions.revokeLease(id);
 		const last = await scene.take();
-		await scene.backend.cancel(id);
-		await scene.backend.complete(id, { fence: last.fence });
-		await scene.backend.replay(id);
-		await scene.backend.cancel(id);
+		await scene.backend.executions.cancel(id);
+		await scene.backend.leases.complete(id, { fence: last.fence });
+		await scene.backend.executions.replay(id);
+		await scene.backend.executions.cancel(id);
 		const events = await scene.events(id);
 		expect(events.map(({ type }) => type)).toEqual([
 			"created",
@@ -52,7 +52,7 @@ export function historyCases(test: PublicCase): void {
 
 	test("an end by failure, expiry or too many lost leases is told as such", async (scene) => {
 		const failed = await scene.start();
-		await scene.backend.fail(failed.id, { fence: failed.fence, reason: "broken", category: "net" });
+		await scene.backend.leases.fail(failed.id, { fence: failed.fence, reason: "broken", category: "net" });
 		expect((await scene.events(failed.id)).at(-1)).toMatchObject({ type: "failed", reason: "broken", category: "net" });
 		const expired = await scene.create({ policy: { timeouts: { queueMs: 10 } } });
 		await scene.clock.advance(10);
@@ -67,7 +67,7 @@ export function historyCases(test: PublicCase): void {
 		async (scene) => {
 			const { id, fence } = await scene.start({}, { instanceId: "machine-7" });
 			await scene.clock.advance(250);
-			await scene.backend.complete(id, { fence });
+			await scene.backend.leases.complete(id, { fence });
 			const start = scene.now - 250;
 			expect(await scene.events(id)).toMatchObject([
 				{ seq: 1, at: start, type: "created", actor: "api" },
@@ -92,9 +92,9 @@ export function historyCases(test: PublicCase): void {
 		"what operators do carries the name they act under",
 		async (scene) => {
 			const { id } = await scene.start();
-			await scene.backend.revokeLease(id, { reason: "stuck" });
-			await scene.backend.cancel(id, { reason: "enough" });
-			await scene.backend.replay(id);
+			await scene.backend.executions.revokeLease(id, { reason: "stuck" });
+			await scene.backend.executions.cancel(id, { reason: "enough" });
+			await scene.backend.executions.replay(id);
 			expect((await scene.events(id)).slice(2)).toMatchObject([
 				{ type: "lease_revoked", actor: "ops", reason: "stuck", epoch: 1 },
 				{ type: "cancelled", actor: "ops", reason: "enough" },
@@ -107,24 +107,27 @@ export function historyCases(test: PublicCase): void {
 	test("refused and repeated calls leave no event", async (scene) => {
 		const { id, fence } = await scene.finished();
 		const before = await scene.events(id);
-		await scene.backend.complete(id, { fence });
-		await refusal(scene.backend.fail(id, { fence, reason: "late" }));
-		await refusal(scene.backend.cancel(id));
-		await scene.backend.revokeLease(id);
+		await scene.backend.leases.complete(id, { fence });
+		await refusal(scene.backend.leases.fail(id, { fence, reason: "late" }));
+		await refusal(scene.backend.executions.cancel(id));
+		await scene.backend.executions.revokeLease(id);
 		expect(await scene.events(id)).toEqual(before);
 	});
 
 	test("events are read page by page, and nothing is skipped or repeated", async (scene) => {
 		const { id } = await scene.start();
 		for (let n = 0; n < 10; n++) {
-			await scene.backend.revokeLease(id);
+			await scene.backend.executions.revokeLease(id);
 			await scene.take();
 		}
 		const whole = await scene.events(id);
 		const pages: unknown[] = [];
 		let cursor: string | undefined;
 		for (;;) {
-			const page = await scene.backend.events(id, { limit: 3, ...(cursor === undefined ? undefined : { cursor }) });
+			const page = await scene.backend.executions.events(id, {
+				limit: 3,
+				...(cursor === undefined ? undefined : { cursor }),
+			});
 			if (page.events.length === 0) break;
 			expect(page.events.length).toBeLessThanOrEqual(3);
 			pages.push(...page.events);
@@ -135,18 +138,18 @@ export function historyCases(test: PublicCase): void {
 
 	test("a cursor read again later gives what happened since", async (scene) => {
 		const { id, fence } = await scene.start();
-		const { events, nextCursor } = await scene.backend.events(id);
+		const { events, nextCursor } = await scene.backend.executions.events(id);
 		expect(events.map(({ type }) => type)).toEqual(["created", "claimed"]);
-		expect(await scene.backend.events(id, { cursor: nextCursor })).toEqual({ events: [], nextCursor });
-		await scene.backend.complete(id, { fence });
-		const since = await scene.backend.events(id, { cursor: nextCursor });
+		expect(await scene.backend.executions.events(id, { cursor: nextCursor })).toEqual({ events: [], nextCursor });
+		await scene.backend.leases.complete(id, { fence });
+		const since = await scene.backend.executions.events(id, { cursor: nextCursor });
 		expect(since.events.map(({ type }) => type)).toEqual(["completed"]);
 	});
 
 	test("events of one execution hold nothing of another", async (scene) => {
 		const a = await scene.create({ lane: "a" });
 		const b = await scene.create({ lane: "b" });
-		await scene.backend.cancel(a);
+		await scene.backend.executions.cancel(a);
 		expect(await scene.eventTypes(b)).toEqual(["created"]);
 		expect((await scene.events(a)).every(({ executionId }) => executionId === a)).toBe(true);
 	});
@@ -154,21 +157,21 @@ export function historyCases(test: PublicCase): void {
 	test("a cursor that was never given is refused by name", async (scene) => {
 		const id = await scene.create();
 		await scene.create();
-		const { nextCursor = "" } = await scene.backend.list({ limit: 1 });
+		const { nextCursor = "" } = await scene.backend.executions.list({ limit: 1 });
 		for (const cursor of ["nonsense", nextCursor, "W10", "e30"]) {
-			const error = await refusal(scene.backend.events(id, { cursor }));
+			const error = await refusal(scene.backend.executions.events(id, { cursor }));
 			expect(error).toMatchObject({ code: "invalid_input", details: { field: "cursor" } });
 		}
 	});
 
 	test("attempts of work that never ran are none", async (scene) => {
-		expect(await scene.backend.attempts(await scene.create())).toEqual([]);
+		expect(await scene.backend.executions.attempts(await scene.create())).toEqual([]);
 	});
 
 	test("a running attempt shows its worker and start", async (scene) => {
 		await scene.clock.advance(77);
 		const { id } = await scene.start({}, { workerId: "w", instanceId: "w-1" });
-		expect(await scene.backend.attempts(id)).toEqual([
+		expect(await scene.backend.executions.attempts(id)).toEqual([
 			{ index: 0, type: "initial", state: "started", workerId: "w", instanceId: "w-1", startedAt: scene.now },
 		]);
 		expect((await scene.get(id)).attempt).toEqual({ index: 0, type: "initial", state: "started" });
@@ -179,14 +182,14 @@ export function historyCases(test: PublicCase): void {
 		const { id, fence } = await scene.start({ policy: { retry } }, { workerId: "a", instanceId: "a-1" });
 		const start = scene.now;
 		await scene.clock.advance(10);
-		await scene.backend.fail(id, { fence, reason: "first", category: "net" });
+		await scene.backend.leases.fail(id, { fence, reason: "first", category: "net" });
 		await scene.clock.advance(100);
 		await scene.take({ workerId: "b", instanceId: "b-1", leaseMs: 1000 });
 		await scene.clock.advance(1000);
 		const last = await scene.take({ workerId: "c", instanceId: "c-1" });
 		await scene.clock.advance(10);
-		await scene.backend.complete(id, { fence: last.fence, result: [1] });
-		expect(await scene.backend.attempts(id)).toEqual([
+		await scene.backend.leases.complete(id, { fence: last.fence, result: [1] });
+		expect(await scene.backend.executions.attempts(id)).toEqual([
 			{
 				index: 0,
 				type: "initial",

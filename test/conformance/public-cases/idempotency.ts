@@ -7,8 +7,8 @@ const HOUR = 3_600_000;
 export function idempotencyCases(test: PublicCase): void {
 	test("the same key and body give the first execution", async (scene) => {
 		const request = { kind: "job", input: { n: 1 }, idempotencyKey: "k" };
-		const first = await scene.backend.create(request);
-		const second = await scene.backend.create(request);
+		const first = await scene.backend.executions.create(request);
+		const second = await scene.backend.executions.create(request);
 		expect(first.created).toBe(true);
 		expect(second).toEqual({ id: first.id, publicState: "waiting", created: false });
 		expect(await scene.listed()).toEqual([first.id]);
@@ -17,7 +17,7 @@ export function idempotencyCases(test: PublicCase): void {
 	test("a repeat tells the state the work has by now", async (scene) => {
 		const request = { idempotencyKey: "k" };
 		const { id } = await scene.finished(request);
-		expect(await scene.backend.create({ kind: "job", ...request })).toEqual({
+		expect(await scene.backend.executions.create({ kind: "job", ...request })).toEqual({
 			id,
 			publicState: "completed",
 			created: false,
@@ -33,7 +33,7 @@ export function idempotencyCases(test: PublicCase): void {
 
 	test("many submits of one key at once make one execution", async (scene) => {
 		const request = { kind: "job", input: "x", idempotencyKey: "k" };
-		const created = await Promise.all(Array.from({ length: 20 }, () => scene.backend.create(request)));
+		const created = await Promise.all(Array.from({ length: 20 }, () => scene.backend.executions.create(request)));
 		expect(new Set(created.map(({ id }) => id)).size).toBe(1);
 		expect(created.filter((each) => each.created)).toHaveLength(1);
 	});
@@ -145,8 +145,8 @@ export function idempotencyCases(test: PublicCase): void {
 
 	test("deleting the execution frees its key", async (scene) => {
 		const { id } = await scene.finished({ idempotencyKey: "k" });
-		await scene.backend.delete(id);
-		const next = await scene.backend.create({ kind: "job", idempotencyKey: "k", input: "other" });
+		await scene.backend.executions.delete(id);
+		const next = await scene.backend.executions.create({ kind: "job", idempotencyKey: "k", input: "other" });
 		expect(next.created).toBe(true);
 		expect(next.id).not.toBe(id);
 	});
@@ -165,13 +165,13 @@ export function idempotencyCases(test: PublicCase): void {
 		const { id } = await scene.finished(request);
 		await scene.clock.advance(1000);
 		const later = await scene.create(request);
-		await scene.backend.delete(id);
+		await scene.backend.executions.delete(id);
 		expect(await scene.create(request)).toBe(later);
 	});
 
 	test("a refused create does not use up its key", async (scene) => {
 		await refusal(scene.create({ idempotencyKey: "k", priority: 1.5 }));
-		expect((await scene.backend.create({ kind: "job", idempotencyKey: "k" })).created).toBe(true);
+		expect((await scene.backend.executions.create({ kind: "job", idempotencyKey: "k" })).created).toBe(true);
 	});
 }
 

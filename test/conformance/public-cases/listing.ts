@@ -4,7 +4,7 @@ import { type PublicCase, refusal, type Scene } from "../scene.ts";
 
 export function listingCases(test: PublicCase): void {
 	test("a new store lists nothing", async (scene) => {
-		expect(await scene.backend.list()).toEqual({ executions: [] });
+		expect(await scene.backend.executions.list()).toEqual({ executions: [] });
 		expect(await scene.ff.list()).toEqual({ executions: [] });
 	});
 
@@ -14,13 +14,13 @@ export function listingCases(test: PublicCase): void {
 			ids.push(await scene.create({ priority: n % 3 }));
 			await scene.clock.advance(5);
 		}
-		const { executions } = await scene.backend.list();
+		const { executions } = await scene.backend.executions.list();
 		expect(executions.map(({ id }) => id)).toEqual([...ids].reverse());
 		for (const execution of executions) expect(execution).toEqual(await scene.get(execution.id));
 	});
 
 	test("work of the same millisecond is listed too, each once", async (scene) => {
-		const created = await scene.backend.createMany(Array.from({ length: 30 }, () => ({ kind: "job" })));
+		const created = await scene.backend.executions.createMany(Array.from({ length: 30 }, () => ({ kind: "job" })));
 		const ids = created.map(({ id }) => id);
 		expect((await scene.listed()).sort()).toEqual(ids.sort());
 		expect((await pages(scene, { limit: 7 })).sort()).toEqual(ids);
@@ -39,9 +39,9 @@ export function listingCases(test: PublicCase): void {
 		const a = await scene.create({ lane: "a" });
 		const ab = await scene.create({ lane: "ab" });
 		await scene.create();
-		expect(idsOf(await scene.backend.list({ lane: "a" }))).toEqual([a]);
-		expect(idsOf(await scene.backend.list({ lane: "ab" }))).toEqual([ab]);
-		expect(idsOf(await scene.backend.list({ lane: "none" }))).toEqual([]);
+		expect(idsOf(await scene.backend.executions.list({ lane: "a" }))).toEqual([a]);
+		expect(idsOf(await scene.backend.executions.list({ lane: "ab" }))).toEqual([ab]);
+		expect(idsOf(await scene.backend.executions.list({ lane: "none" }))).toEqual([]);
 	});
 
 	test("a list can be narrowed to each state that work can reach", async (scene) => {
@@ -49,12 +49,12 @@ export function listingCases(test: PublicCase): void {
 		await scene.clock.advance(1);
 		const { id: completed } = await scene.finished();
 		const failing = await scene.start();
-		await scene.backend.fail(failing.id, { fence: failing.fence, reason: "broken" });
+		await scene.backend.leases.fail(failing.id, { fence: failing.fence, reason: "broken" });
 		const { id: active } = await scene.start();
 		const waiting = await scene.create();
 		const delayed = await scene.create({ delayMs: 1000 });
 		const cancelled = await scene.create();
-		await scene.backend.cancel(cancelled);
+		await scene.backend.executions.cancel(cancelled);
 		const reached: Partial<Record<PublicState, string>> = {
 			waiting,
 			delayed,
@@ -65,11 +65,11 @@ export function listingCases(test: PublicCase): void {
 			expired,
 		};
 		for (const [state, id] of Object.entries(reached)) {
-			const { executions } = await scene.backend.list({ state: state as PublicState });
+			const { executions } = await scene.backend.executions.list({ state: state as PublicState });
 			expect(executions.map((each) => [each.id, each.publicState])).toEqual([[id, state]]);
 		}
 		for (const state of ["suspended", "rate_limited", "waiting_children", "skipped"] as const) {
-			expect(await scene.backend.list({ state })).toEqual({ executions: [] });
+			expect(await scene.backend.executions.list({ state })).toEqual({ executions: [] });
 		}
 	});
 
@@ -77,15 +77,15 @@ export function listingCases(test: PublicCase): void {
 		const a = await scene.create({ lane: "a" });
 		await scene.create({ lane: "b" });
 		const done = await scene.create({ lane: "a" });
-		await scene.backend.cancel(done);
-		expect(idsOf(await scene.backend.list({ lane: "a", state: "waiting" }))).toEqual([a]);
-		expect(idsOf(await scene.backend.list({ lane: "a", state: "cancelled" }))).toEqual([done]);
-		expect(idsOf(await scene.backend.list({ lane: "b", state: "cancelled" }))).toEqual([]);
+		await scene.backend.executions.cancel(done);
+		expect(idsOf(await scene.backend.executions.list({ lane: "a", state: "waiting" }))).toEqual([a]);
+		expect(idsOf(await scene.backend.executions.list({ lane: "a", state: "cancelled" }))).toEqual([done]);
+		expect(idsOf(await scene.backend.executions.list({ lane: "b", state: "cancelled" }))).toEqual([]);
 	});
 
 	test("a page holds 100 unless asked otherwise", async (scene) => {
-		await scene.backend.createMany(Array.from({ length: 120 }, () => ({ kind: "job" })));
-		const { executions, nextCursor } = await scene.backend.list();
+		await scene.backend.executions.createMany(Array.from({ length: 120 }, () => ({ kind: "job" })));
+		const { executions, nextCursor } = await scene.backend.executions.list();
 		expect(executions.length).toBeLessThanOrEqual(100);
 		expect(nextCursor).toBeTypeOf("string");
 		expect(await pages(scene, {})).toHaveLength(120);
@@ -105,8 +105,8 @@ export function listingCases(test: PublicCase): void {
 	test("the last page has no cursor", async (scene) => {
 		await scene.create();
 		await scene.create();
-		expect(await scene.backend.list({ limit: 2 })).not.toHaveProperty("nextCursor");
-		expect(await scene.backend.list({ limit: 1 })).toHaveProperty("nextCursor");
+		expect(await scene.backend.executions.list({ limit: 2 })).not.toHaveProperty("nextCursor");
+		expect(await scene.backend.executions.list({ limit: 1 })).toHaveProperty("nextCursor");
 	});
 
 	test("a cursor stays good while work is created, changed and deleted", async (scene) => {
@@ -115,14 +115,14 @@ export function listingCases(test: PublicCase): void {
 			ids.unshift(await scene.create());
 			await scene.clock.advance(1);
 		}
-		const first = await scene.backend.list({ limit: 4 });
+		const first = await scene.backend.executions.list({ limit: 4 });
 		expect(idsOf(first)).toEqual(ids.slice(0, 4));
 		await scene.create();
 		await scene.claim({ max: 2 });
 		const [gone, ended] = [ids[5] ?? "", ids[6] ?? ""];
-		await scene.backend.cancel(gone);
-		await scene.backend.delete(gone);
-		await scene.backend.cancel(ended);
+		await scene.backend.executions.cancel(gone);
+		await scene.backend.executions.delete(gone);
+		await scene.backend.executions.cancel(ended);
 		const rest = await pages(scene, { limit: 4, cursor: first.nextCursor ?? "" });
 		expect(rest).toEqual(ids.slice(4).filter((id) => id !== gone));
 	});
@@ -134,9 +134,9 @@ export function listingCases(test: PublicCase): void {
 		await scene.take();
 		await scene.clock.advance(1);
 		expect(await scene.listed()).toEqual([young, old]);
-		await scene.backend.cancel(old, { mode: "force" });
+		await scene.backend.executions.cancel(old, { mode: "force" });
 		expect(await scene.listed()).toEqual([young, old]);
-		await scene.backend.replay(old);
+		await scene.backend.executions.replay(old);
 		expect(await scene.listed()).toEqual([young, old]);
 	});
 
@@ -146,18 +146,18 @@ export function listingCases(test: PublicCase): void {
 			expect(await scene.listed()).toContain(id);
 			const { fence } = await scene.take();
 			expect((await scene.get(id)).publicState).toBe("active");
-			await scene.backend.complete(id, { fence });
+			await scene.backend.leases.complete(id, { fence });
 			expect((await scene.get(id)).publicState).toBe("completed");
-			await scene.backend.delete(id);
+			await scene.backend.executions.delete(id);
 			expect(await scene.listed()).toEqual([]);
 		}
 	});
 
 	test("a cursor that was never given is refused by name", async (scene) => {
 		const id = await scene.create();
-		const { nextCursor } = await scene.backend.events(id);
+		const { nextCursor } = await scene.backend.executions.events(id);
 		for (const cursor of ["nonsense", nextCursor, "W10", "e30", "bnVsbA"]) {
-			const error = await refusal(scene.backend.list({ cursor }));
+			const error = await refusal(scene.backend.executions.list({ cursor }));
 			expect(error).toMatchObject({ code: "invalid_input", status: 400, details: { field: "cursor" } });
 		}
 	});
@@ -170,7 +170,10 @@ async function pages(scene: Scene, request: ListRequest): Promise<string[]> {
 	const ids: string[] = [];
 	let cursor = request.cursor;
 	do {
-		const page = await scene.backend.list({ ...request, ...(cursor === undefined ? undefined : { cursor }) });
+		const page = await scene.backend.executions.list({
+			...request,
+			...(cursor === undefined ? undefined : { cursor }),
+		});
 		if (request.limit !== undefined) expect(page.executions.length).toBeLessThanOrEqual(request.limit);
 		ids.push(...idsOf(page));
 		cursor = page.nextCursor;

@@ -18,12 +18,12 @@ export function lostWorkCases(test: PublicCase): void {
 	test("the attempt that lost its lease ends as interrupted_reclaimed", async (scene) => {
 		const { id } = await scene.start({}, { leaseMs: 1000 });
 		await scene.clock.advance(1000);
-		expect(await scene.backend.attempts(id)).toMatchObject([
+		expect(await scene.backend.executions.attempts(id)).toMatchObject([
 			{ index: 0, type: "initial", state: "interrupted_reclaimed", endedAt: scene.now },
 		]);
 		const { fence } = await scene.take();
-		await scene.backend.complete(id, { fence });
-		expect(await scene.backend.attempts(id)).toMatchObject([
+		await scene.backend.leases.complete(id, { fence });
+		expect(await scene.backend.executions.attempts(id)).toMatchObject([
 			{ index: 0, state: "interrupted_reclaimed" },
 			{ index: 1, type: "reclaim", state: "ended_success" },
 		]);
@@ -40,14 +40,14 @@ export function lostWorkCases(test: PublicCase): void {
 			failure: { category: "max_reclaims_exceeded" },
 			completedAt: scene.now,
 		});
-		expect(await scene.backend.attempts(id)).toHaveLength(3);
+		expect(await scene.backend.executions.attempts(id)).toHaveLength(3);
 	});
 
 	test("maxReclaims 0 fails work the first time it is lost", async (scene) => {
 		const { id, fence } = await scene.start({ policy: { maxReclaims: 0 } }, { leaseMs: 100 });
 		await scene.clock.advance(100);
 		expect(await scene.get(id)).toMatchObject({ publicState: "failed" });
-		expect((await refusal(scene.backend.complete(id, { fence }))).code).toBe("lease_expired");
+		expect((await refusal(scene.backend.leases.complete(id, { fence }))).code).toBe("lease_expired");
 	});
 
 	test("work survives 100 lost leases by default, not 101", async (scene) => {
@@ -71,21 +71,21 @@ export function lostWorkCases(test: PublicCase): void {
 	test("revoked leases are not counted against maxReclaims", async (scene) => {
 		const { id } = await scene.start({ policy: { maxReclaims: 0 } });
 		for (let n = 0; n < 3; n++) {
-			await scene.backend.revokeLease(id);
+			await scene.backend.executions.revokeLease(id);
 			expect((await scene.get(id)).publicState).toBe("waiting");
 			await scene.take();
 		}
 	});
 
 	test("many leases lapse together and all work returns", async (scene) => {
-		await scene.backend.createMany(Array.from({ length: 300 }, () => ({ kind: "job" })));
+		await scene.backend.executions.createMany(Array.from({ length: 300 }, () => ({ kind: "job" })));
 		const claimed = [
 			...(await scene.claim({ max: 256, leaseMs: 1000 })),
 			...(await scene.claim({ max: 256, leaseMs: 1000 })),
 		];
 		expect(claimed).toHaveLength(300);
 		await scene.clock.advance(1000);
-		const { executions } = await scene.backend.list({ limit: 1000, state: "waiting" });
+		const { executions } = await scene.backend.executions.list({ limit: 1000, state: "waiting" });
 		expect(executions).toHaveLength(300);
 		expect(executions.every(({ reclaims }) => reclaims === 1)).toBe(true);
 	});

@@ -7,7 +7,7 @@ export function noticeCases(test: PublicCase): void {
 	test("a holder hears at once of a cancel, and why", async (scene) => {
 		const heard = listen(scene);
 		const { id, fence } = await scene.start();
-		await scene.backend.cancel(id, { reason: "enough" });
+		await scene.backend.executions.cancel(id, { reason: "enough" });
 		await scene.clock.settle();
 		expect(heard).toEqual([{ type: "cancel_requested", executionId: id, ...fence, reason: "enough" }]);
 	});
@@ -15,9 +15,9 @@ export function noticeCases(test: PublicCase): void {
 	test("a holder hears of its lease being revoked, cancelled by force, timed out or past its deadline", async (scene) => {
 		const heard = listen(scene);
 		const revoked = await scene.start();
-		await scene.backend.revokeLease(revoked.id);
+		await scene.backend.executions.revokeLease(revoked.id);
 		const forced = await scene.start({ kind: "f" }, { kinds: ["f"] });
-		await scene.backend.cancel(forced.id, { mode: "force" });
+		await scene.backend.executions.cancel(forced.id, { mode: "force" });
 		const late = await scene.start({ kind: "l", policy: { timeouts: { attemptMs: 100 } } }, { kinds: ["l"] });
 		const past = await scene.start({ kind: "p", policy: { timeouts: { deadlineMs: 200 } } }, { kinds: ["p"] });
 		await scene.clock.advance(200);
@@ -40,9 +40,9 @@ export function noticeCases(test: PublicCase): void {
 		const heard = listen(scene);
 		await scene.finished();
 		const failed = await scene.start();
-		await scene.backend.fail(failed.id, { fence: failed.fence, reason: "broken" });
+		await scene.backend.leases.fail(failed.id, { fence: failed.fence, reason: "broken" });
 		const released = await scene.start();
-		await scene.backend.release(released.id, { fence: released.fence });
+		await scene.backend.leases.release(released.id, { fence: released.fence });
 		await scene.clock.settle();
 		expect(heard).toEqual([]);
 	});
@@ -51,7 +51,7 @@ export function noticeCases(test: PublicCase): void {
 		const other = listen(scene, "instance-2");
 		const mine = listen(scene);
 		const { id } = await scene.start();
-		await scene.backend.cancel(id);
+		await scene.backend.executions.cancel(id);
 		await scene.clock.settle();
 		expect(mine).toHaveLength(1);
 		expect(other).toEqual([]);
@@ -59,11 +59,11 @@ export function noticeCases(test: PublicCase): void {
 
 	test("nothing is heard once listening has ended", async (scene) => {
 		const heard: WorkerNotice[] = [];
-		const stop = scene.backend.notices("instance-1", (notice) => heard.push(notice));
+		const stop = scene.backend.leases.notices("instance-1", (notice) => heard.push(notice));
 		const { id } = await scene.start();
 		await scene.clock.settle();
 		stop();
-		await scene.backend.cancel(id);
+		await scene.backend.executions.cancel(id);
 		await scene.clock.settle();
 		expect(heard).toEqual([]);
 	});
@@ -71,6 +71,6 @@ export function noticeCases(test: PublicCase): void {
 
 function listen(scene: Scene, instanceId = "instance-1"): WorkerNotice[] {
 	const heard: WorkerNotice[] = [];
-	scene.backend.notices(instanceId, (notice) => heard.push(notice));
+	scene.backend.leases.notices(instanceId, (notice) => heard.push(notice));
 	return heard;
 }

@@ -5,16 +5,16 @@ import { type PublicCase, refusal } from "../scene.ts";
 export function operatorCases(test: PublicCase): void {
 	test("revoking takes the lease away now and tells which", async (scene) => {
 		const { id, fence } = await scene.start();
-		expect(await scene.backend.revokeLease(id)).toEqual({ revoked: true, ...fence });
+		expect(await scene.backend.executions.revokeLease(id)).toEqual({ revoked: true, ...fence });
 		expect(await scene.get(id)).toMatchObject({ publicState: "waiting" });
 		expect(await scene.get(id)).not.toHaveProperty("lease");
 	});
 
 	test("revoked work runs again as a reclaim attempt", async (scene) => {
 		const { id } = await scene.start();
-		await scene.backend.revokeLease(id, { reason: "stuck" });
+		await scene.backend.executions.revokeLease(id, { reason: "stuck" });
 		expect(await scene.take()).toMatchObject({ id, attempt: { index: 1, type: "reclaim" }, lease: { epoch: 2 } });
-		expect(await scene.backend.attempts(id)).toMatchObject([
+		expect(await scene.backend.executions.attempts(id)).toMatchObject([
 			{ index: 0, state: "interrupted_reclaimed" },
 			{ index: 1, state: "started" },
 		]);
@@ -22,14 +22,16 @@ export function operatorCases(test: PublicCase): void {
 
 	test("revoking with the id of the live lease takes it", async (scene) => {
 		const { id, fence } = await scene.start();
-		expect(await scene.backend.revokeLease(id, { expectedLeaseId: fence.leaseId })).toMatchObject({ revoked: true });
+		expect(await scene.backend.executions.revokeLease(id, { expectedLeaseId: fence.leaseId })).toMatchObject({
+			revoked: true,
+		});
 	});
 
 	test("revoking with the id of another lease is refused as stale_lease", async (scene) => {
 		const { id, fence } = await scene.start();
-		await scene.backend.release(id, { fence });
+		await scene.backend.leases.release(id, { fence });
 		await scene.take();
-		const error = await refusal(scene.backend.revokeLease(id, { expectedLeaseId: fence.leaseId }));
+		const error = await refusal(scene.backend.executions.revokeLease(id, { expectedLeaseId: fence.leaseId }));
 		expect(error).toMatchObject({ code: "stale_lease", status: 409 });
 		expect((await scene.get(id)).publicState).toBe("active");
 	});
@@ -39,37 +41,37 @@ export function operatorCases(test: PublicCase): void {
 		const { id: ended } = await scene.finished();
 		for (const id of [waiting, ended]) {
 			const before = [await scene.get(id), await scene.events(id)];
-			expect(await scene.backend.revokeLease(id)).toEqual({ revoked: false, reason: "no_active_lease" });
+			expect(await scene.backend.executions.revokeLease(id)).toEqual({ revoked: false, reason: "no_active_lease" });
 			expect([await scene.get(id), await scene.events(id)]).toEqual(before);
 		}
 	});
 
 	test("replaying runs ended work again as a new attempt", async (scene) => {
 		const { id } = await scene.finished();
-		expect(await scene.backend.replay(id)).toEqual({ publicState: "waiting", replays: 1 });
+		expect(await scene.backend.executions.replay(id)).toEqual({ publicState: "waiting", replays: 1 });
 		const again = await scene.take();
 		expect(again).toMatchObject({ id, attempt: { index: 1, type: "replay" }, lease: { epoch: 2 } });
-		await scene.backend.complete(id, { fence: again.fence, result: "second" });
+		await scene.backend.leases.complete(id, { fence: again.fence, result: "second" });
 		expect(await scene.ff.result(id)).toBe("second");
 	});
 
 	test("replaying keeps the input", async (scene) => {
 		const { id } = await scene.finished({ input: { keep: "me" } });
-		await scene.backend.replay(id);
+		await scene.backend.executions.replay(id);
 		expect(await scene.take()).toMatchObject({ input: { keep: "me" } });
 	});
 
 	test("work can be replayed after every kind of end", async (scene) => {
 		const failed = await scene.start();
-		await scene.backend.fail(failed.id, { fence: failed.fence, reason: "broken" });
+		await scene.backend.leases.fail(failed.id, { fence: failed.fence, reason: "broken" });
 		const cancelled = await scene.create();
-		await scene.backend.cancel(cancelled, { reason: "wrong" });
+		await scene.backend.executions.cancel(cancelled, { reason: "wrong" });
 		const expired = await scene.create({ policy: { timeouts: { queueMs: 10 } } });
 		await scene.clock.advance(10);
 		for (const id of [failed.id, cancelled, expired]) {
-			await scene.backend.replay(id);
+			await scene.backend.executions.replay(id);
 			const { fence } = await scene.take();
-			await scene.backend.complete(id, { fence });
+			await scene.backend.leases.complete(id, { fence });
 			const execution = await scene.get(id);
 			expect(execution).toMatchObject({ publicState: "completed", replays: 1 });
 			expect(execution).not.toHaveProperty("failure");
@@ -83,23 +85,23 @@ export function operatorCases(test: PublicCase): void {
 		await scene.clock.advance(100);
 		for (let n = 0; n < 2; n++) {
 			const { fence } = await scene.take();
-			await scene.backend.fail(id, { fence, reason: "broken" });
+			await scene.backend.leases.fail(id, { fence, reason: "broken" });
 			await scene.clock.advance(10);
 		}
 		expect(await scene.get(id)).toMatchObject({ publicState: "failed", retries: 1, reclaims: 1 });
-		await scene.backend.replay(id);
+		await scene.backend.executions.replay(id);
 		expect(await scene.get(id)).toMatchObject({ retries: 0, reclaims: 0, replays: 1 });
 		const { fence } = await scene.take();
-		expect(await scene.backend.fail(id, { fence, reason: "x" })).toMatchObject({ publicState: "delayed" });
+		expect(await scene.backend.leases.fail(id, { fence, reason: "x" })).toMatchObject({ publicState: "delayed" });
 	});
 
 	test("earlier attempts keep their results and failures over a replay", async (scene) => {
 		const first = await scene.start();
-		await scene.backend.complete(first.id, { fence: first.fence, result: "four" });
-		await scene.backend.replay(first.id);
+		await scene.backend.leases.complete(first.id, { fence: first.fence, result: "four" });
+		await scene.backend.executions.replay(first.id);
 		const second = await scene.take();
-		await scene.backend.fail(first.id, { fence: second.fence, reason: "broken" });
-		expect(await scene.backend.attempts(first.id)).toMatchObject([
+		await scene.backend.leases.fail(first.id, { fence: second.fence, reason: "broken" });
+		expect(await scene.backend.executions.attempts(first.id)).toMatchObject([
 			{ index: 0, type: "initial", state: "ended_success", result: { contentType: "application/json", size: 6 } },
 			{ index: 1, type: "replay", state: "ended_failure", failure: { reason: "broken", category: "error" } },
 		]);
@@ -107,10 +109,10 @@ export function operatorCases(test: PublicCase): void {
 
 	test("a result is not ready again while work is replayed", async (scene) => {
 		const held = await scene.start();
-		await scene.backend.complete(held.id, { fence: held.fence, result: 1 });
-		await scene.backend.replay(held.id);
+		await scene.backend.leases.complete(held.id, { fence: held.fence, result: 1 });
+		await scene.backend.executions.replay(held.id);
 		expect(await scene.get(held.id)).not.toHaveProperty("completedAt");
-		expect((await refusal(scene.backend.result(held.id))).code).toBe("result_not_ready");
+		expect((await refusal(scene.backend.executions.result(held.id))).code).toBe("result_not_ready");
 	});
 
 	test("maxReplays bounds replays, ten by default", async (scene) => {
@@ -121,11 +123,11 @@ export function operatorCases(test: PublicCase): void {
 		] as const) {
 			const { id } = await scene.finished({ policy });
 			for (let n = 0; n < max; n++) {
-				await scene.backend.replay(id);
+				await scene.backend.executions.replay(id);
 				const { fence } = await scene.take();
-				await scene.backend.complete(id, { fence });
+				await scene.backend.leases.complete(id, { fence });
 			}
-			const error = await refusal(scene.backend.replay(id));
+			const error = await refusal(scene.backend.executions.replay(id));
 			expect(error).toMatchObject({ code: "max_replays_exhausted", status: 409 });
 			expect(await scene.get(id)).toMatchObject({ publicState: "completed", replays: max });
 		}
@@ -136,7 +138,7 @@ export function operatorCases(test: PublicCase): void {
 		const active = await scene.start();
 		const waiting = await scene.create();
 		for (const id of [delayed, active.id, waiting]) {
-			for (const call of [() => scene.backend.replay(id), () => scene.backend.delete(id)]) {
+			for (const call of [() => scene.backend.executions.replay(id), () => scene.backend.executions.delete(id)]) {
 				expect(await refusal(call())).toMatchObject({ code: "execution_not_terminal", status: 409 });
 			}
 		}
@@ -148,22 +150,22 @@ export function operatorCases(test: PublicCase): void {
 			input: big,
 			policy: { retry: { backoff: { type: "fixed", delayMs: 1 } } },
 		});
-		await scene.backend.fail(id, { fence, reason: "broken" });
+		await scene.backend.leases.fail(id, { fence, reason: "broken" });
 		await scene.clock.advance(1);
 		const again = await scene.take();
-		await scene.backend.complete(id, { fence: again.fence, result: big });
-		expect(await scene.backend.delete(id)).toEqual({ deleted: true });
+		await scene.backend.leases.complete(id, { fence: again.fence, result: big });
+		expect(await scene.backend.executions.delete(id)).toEqual({ deleted: true });
 		const { backend } = scene;
 		const calls = [
-			() => backend.get(id),
-			() => backend.input(id),
-			() => backend.result(id),
-			() => backend.events(id),
-			() => backend.attempts(id),
-			() => backend.wait(id),
-			() => backend.delete(id),
-			() => backend.replay(id),
-			() => backend.complete(id, { fence: again.fence }),
+			() => backend.executions.get(id),
+			() => backend.executions.input(id),
+			() => backend.executions.result(id),
+			() => backend.executions.events(id),
+			() => backend.executions.attempts(id),
+			() => backend.executions.wait(id),
+			() => backend.executions.delete(id),
+			() => backend.executions.replay(id),
+			() => backend.leases.complete(id, { fence: again.fence }),
 		];
 		for (const call of calls) expect((await refusal(call())).code).toBe("execution_not_found");
 		expect(await scene.listed()).toEqual([]);
@@ -172,14 +174,14 @@ export function operatorCases(test: PublicCase): void {
 	test("work with very many attempts is deleted whole", async (scene) => {
 		const { id } = await scene.start();
 		for (let n = 0; n < 120; n++) {
-			await scene.backend.revokeLease(id);
+			await scene.backend.executions.revokeLease(id);
 			await scene.take();
 		}
-		await scene.backend.cancel(id, { mode: "force" });
-		expect(await scene.backend.attempts(id)).toHaveLength(121);
-		await scene.backend.delete(id);
-		expect((await refusal(scene.backend.get(id))).code).toBe("execution_not_found");
-		expect((await refusal(scene.backend.attempts(id))).code).toBe("execution_not_found");
+		await scene.backend.executions.cancel(id, { mode: "force" });
+		expect(await scene.backend.executions.attempts(id)).toHaveLength(121);
+		await scene.backend.executions.delete(id);
+		expect((await refusal(scene.backend.executions.get(id))).code).toBe("execution_not_found");
+		expect((await refusal(scene.backend.executions.attempts(id))).code).toBe("execution_not_found");
 		await scene.clock.settle();
 		expect(await scene.listed()).toEqual([]);
 	});

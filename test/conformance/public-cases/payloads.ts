@@ -28,9 +28,9 @@ export function payloadCases(test: PublicCase): void {
 			const { id, fence, input, contentType } = await scene.take();
 			expect(input).toEqual(value);
 			expect(contentType).toBe("application/json");
-			await scene.backend.complete(id, { fence, result: value });
+			await scene.backend.leases.complete(id, { fence, result: value });
 			expect(await run.result()).toEqual(value);
-			expect(JSON.parse(Buffer.from((await scene.backend.result(id)).bytes).toString())).toEqual(value);
+			expect(JSON.parse(Buffer.from((await scene.backend.executions.result(id)).bytes).toString())).toEqual(value);
 		});
 	}
 
@@ -39,12 +39,12 @@ export function payloadCases(test: PublicCase): void {
 		const claimed = await scene.take();
 		expect(claimed).not.toHaveProperty("input");
 		expect(claimed).not.toHaveProperty("inputBase64");
-		expect(await scene.backend.input(run.id)).toBeUndefined();
+		expect(await scene.backend.executions.input(run.id)).toBeUndefined();
 	});
 
 	test("input can be read again at any time", async (scene) => {
 		const { id } = await scene.finished({ input: { a: 1 } });
-		const input = await scene.backend.input(id);
+		const input = await scene.backend.executions.input(id);
 		expect(input?.contentType).toBe("application/json");
 		expect(Buffer.from(input?.bytes ?? []).toString()).toBe('{"a":1}');
 	});
@@ -60,9 +60,9 @@ export function payloadCases(test: PublicCase): void {
 			const { id, fence, inputBase64 = "", contentType } = await scene.take();
 			expect(contentType).toBe("application/octet-stream");
 			expectSame(Buffer.from(inputBase64, "base64"), bytes);
-			expectSame((await scene.backend.input(id))?.bytes, bytes);
-			await scene.backend.complete(id, { fence, resultBase64: Buffer.from(bytes).toString("base64") });
-			expectSame((await scene.backend.result(id)).bytes, bytes);
+			expectSame((await scene.backend.executions.input(id))?.bytes, bytes);
+			await scene.backend.leases.complete(id, { fence, resultBase64: Buffer.from(bytes).toString("base64") });
+			expectSame((await scene.backend.executions.result(id)).bytes, bytes);
 			const result = await run.result();
 			expect(result).toBeInstanceOf(Uint8Array);
 			expectSame(result, bytes);
@@ -73,16 +73,16 @@ export function payloadCases(test: PublicCase): void {
 		const id = await scene.create({ input: unicode, contentType: "text/markdown" });
 		const { fence, input, contentType } = await scene.take();
 		expect([input, contentType]).toEqual([unicode, "text/markdown"]);
-		await scene.backend.complete(id, { fence, result: unicode, contentType: "text/plain" });
+		await scene.backend.leases.complete(id, { fence, result: unicode, contentType: "text/plain" });
 		expect(await scene.ff.result(id)).toBe(unicode);
-		expect((await scene.backend.result(id)).contentType).toBe("text/plain");
+		expect((await scene.backend.executions.result(id)).contentType).toBe("text/plain");
 	});
 
 	test("empty text is text, not nothing", async (scene) => {
 		const id = await scene.create({ input: "", contentType: "text/plain" });
 		const { fence, input } = await scene.take();
 		expect(input).toBe("");
-		await scene.backend.complete(id, { fence, result: "", contentType: "text/plain" });
+		await scene.backend.leases.complete(id, { fence, result: "", contentType: "text/plain" });
 		expect(await scene.ff.result(id)).toBe("");
 	});
 
@@ -90,11 +90,15 @@ export function payloadCases(test: PublicCase): void {
 		for (const contentType of ["image/png", "application/json", "text/plain", "application/vnd.x+json; v=1"]) {
 			const bytes = Uint8Array.from([0xff, 0x00, 0x7b]);
 			const { id, fence } = await scene.start({ inputBase64: Buffer.from(bytes).toString("base64"), contentType });
-			expect(await scene.backend.input(id)).toMatchObject({ contentType });
-			expectSame((await scene.backend.input(id))?.bytes, bytes);
-			await scene.backend.complete(id, { fence, resultBase64: Buffer.from(bytes).toString("base64"), contentType });
-			expect(await scene.backend.result(id)).toMatchObject({ contentType });
-			expectSame((await scene.backend.result(id)).bytes, bytes);
+			expect(await scene.backend.executions.input(id)).toMatchObject({ contentType });
+			expectSame((await scene.backend.executions.input(id))?.bytes, bytes);
+			await scene.backend.leases.complete(id, {
+				fence,
+				resultBase64: Buffer.from(bytes).toString("base64"),
+				contentType,
+			});
+			expect(await scene.backend.executions.result(id)).toMatchObject({ contentType });
+			expectSame((await scene.backend.executions.result(id)).bytes, bytes);
 		}
 	});
 
@@ -103,7 +107,7 @@ export function payloadCases(test: PublicCase): void {
 		const id = await scene.create({ input: { a: 1 }, contentType });
 		const { fence, ...claimed } = await scene.take();
 		expect(claimed).toMatchObject({ input: { a: 1 }, contentType });
-		await scene.backend.complete(id, { fence, result: { b: 2 }, contentType });
+		await scene.backend.leases.complete(id, { fence, result: { b: 2 }, contentType });
 		expect(await scene.ff.result(id)).toEqual({ b: 2 });
 	});
 
@@ -115,10 +119,10 @@ export function payloadCases(test: PublicCase): void {
 			status: 413,
 			details: { field: "input", limit: MIB },
 		});
-		const tooLarge = scene.backend.complete(id, { fence, result: `${text}x` });
+		const tooLarge = scene.backend.leases.complete(id, { fence, result: `${text}x` });
 		expect(await refusal(tooLarge)).toMatchObject({ code: "payload_too_large", details: { field: "result" } });
 		expect((await scene.get(id)).publicState).toBe("active");
-		expect(await scene.backend.complete(id, { fence, result: text })).toEqual({ publicState: "completed" });
+		expect(await scene.backend.leases.complete(id, { fence, result: text })).toEqual({ publicState: "completed" });
 		expect(await scene.ff.result(id)).toBe(text);
 	});
 
@@ -131,38 +135,43 @@ export function payloadCases(test: PublicCase): void {
 		const base64 = Buffer.alloc(MIB + 1).toString("base64");
 		expect((await refusal(scene.create({ inputBase64: base64 }))).code).toBe("payload_too_large");
 		const { id, fence } = await scene.start();
-		expect((await refusal(scene.backend.complete(id, { fence, resultBase64: base64 }))).code).toBe("payload_too_large");
+		expect((await refusal(scene.backend.leases.complete(id, { fence, resultBase64: base64 }))).code).toBe(
+			"payload_too_large",
+		);
 	});
 
 	test("completing without a result leaves none", async (scene) => {
 		const { id } = await scene.finished();
-		expect(await refusal(scene.backend.result(id))).toMatchObject({ code: "result_not_found", status: 404 });
+		expect(await refusal(scene.backend.executions.result(id))).toMatchObject({ code: "result_not_found", status: 404 });
 		expect(await scene.ff.result(id)).toBeUndefined();
-		expect((await scene.backend.attempts(id))[0]).not.toHaveProperty("result");
+		expect((await scene.backend.executions.attempts(id))[0]).not.toHaveProperty("result");
 	});
 
 	test("a result is not ready before the end", async (scene) => {
 		const ids = [await scene.create({ delayMs: 1000 }), (await scene.start()).id, await scene.create()];
 		for (const id of ids) {
-			expect(await refusal(scene.backend.result(id))).toMatchObject({ code: "result_not_ready", status: 409 });
+			expect(await refusal(scene.backend.executions.result(id))).toMatchObject({
+				code: "result_not_ready",
+				status: 409,
+			});
 		}
 	});
 
 	test("work that ended otherwise has no result", async (scene) => {
 		const { id, fence } = await scene.start();
-		await scene.backend.fail(id, { fence, reason: "broken" });
-		expect(await refusal(scene.backend.result(id))).toMatchObject({ code: "result_not_found", status: 404 });
+		await scene.backend.leases.fail(id, { fence, reason: "broken" });
+		expect(await refusal(scene.backend.executions.result(id))).toMatchObject({ code: "result_not_found", status: 404 });
 	});
 
 	test("results of two runs of the same work are kept apart", async (scene) => {
 		const big = (letter: string) => letter.repeat(50_000);
 		const { id, fence } = await scene.start();
-		await scene.backend.complete(id, { fence, result: big("a") });
-		await scene.backend.replay(id);
+		await scene.backend.leases.complete(id, { fence, result: big("a") });
+		await scene.backend.executions.replay(id);
 		const again = await scene.take();
-		await scene.backend.complete(id, { fence: again.fence, result: big("b") });
+		await scene.backend.leases.complete(id, { fence: again.fence, result: big("b") });
 		expect(await scene.ff.result(id)).toBe(big("b"));
-		expect((await scene.backend.attempts(id)).map(({ result }) => result?.size)).toEqual([50_002, 50_002]);
+		expect((await scene.backend.executions.attempts(id)).map(({ result }) => result?.size)).toEqual([50_002, 50_002]);
 	});
 }
 

@@ -6,17 +6,17 @@ export function reopeningCases(test: PublicCase): void {
 	test("work, payloads, attempts, events and lists are as they were", async (scene) => {
 		const big = "x".repeat(50_000);
 		const { id, fence } = await scene.start({ input: { big }, priority: 3, policy: { maxReplays: 2 } });
-		await scene.backend.complete(id, { fence, result: { big } });
-		await scene.backend.replay(id);
+		await scene.backend.leases.complete(id, { fence, result: { big } });
+		await scene.backend.executions.replay(id);
 		const again = await scene.take();
-		await scene.backend.fail(id, { fence: again.fence, reason: "broken" });
+		await scene.backend.leases.fail(id, { fence: again.fence, reason: "broken" });
 		const waiting = await scene.create({ lane: "elsewhere", delayMs: 60_000 });
 		const look = async () => [
 			await scene.get(id),
 			await scene.get(waiting),
 			await scene.events(id),
-			await scene.backend.attempts(id),
-			await scene.backend.input(id),
+			await scene.backend.executions.attempts(id),
+			await scene.backend.executions.input(id),
 			await scene.listed(),
 		];
 		const before = await look();
@@ -43,7 +43,7 @@ export function reopeningCases(test: PublicCase): void {
 		const { id, fence } = await scene.start({}, { leaseMs: 10_000 });
 		await scene.reopen(5000);
 		expect((await scene.get(id)).publicState).toBe("active");
-		expect(await scene.backend.complete(id, { fence, result: 1 })).toEqual({ publicState: "completed" });
+		expect(await scene.backend.leases.complete(id, { fence, result: 1 })).toEqual({ publicState: "completed" });
 	});
 
 	test("a lease that ran out meanwhile waits a third of its ttl for its holder to renew", async (scene) => {
@@ -51,7 +51,7 @@ export function reopeningCases(test: PublicCase): void {
 		await scene.reopen(60_000);
 		await scene.clock.advance(2999);
 		expect(await scene.get(id)).toMatchObject({ publicState: "active", state: { ownershipState: "lease_expired" } });
-		const [renewed] = await scene.backend.renew({ leases: [{ executionId: id, ...fence }] });
+		const [renewed] = await scene.backend.leases.renew({ leases: [{ executionId: id, ...fence }] });
 		expect(renewed).toMatchObject({ ok: true, expiresAt: scene.now + 9000 });
 		await scene.clock.advance(8999);
 		expect(await scene.get(id)).toMatchObject({ publicState: "active", state: { ownershipState: "leased" } });
@@ -87,7 +87,7 @@ export function reopeningCases(test: PublicCase): void {
 	test("delays and retries that came due meanwhile are late, not lost", async (scene) => {
 		const retry = { backoff: { type: "fixed" as const, delayMs: 1000 } };
 		const { id, fence } = await scene.start({ policy: { retry } });
-		await scene.backend.fail(id, { fence, reason: "broken" });
+		await scene.backend.leases.fail(id, { fence, reason: "broken" });
 		const delayed = await scene.create({ delayMs: 1000 });
 		await scene.reopen(60_000);
 		await scene.clock.settle();
@@ -107,19 +107,19 @@ export function reopeningCases(test: PublicCase): void {
 		const deadline = await scene.create({ policy: { timeouts: { deadlineMs: 1000 } } });
 		const trimmed = await scene.finished({ lane: "elsewhere", policy: { retentionMs: 1000 } });
 		const asked = await scene.start({ lane: "asked" }, { leaseMs: 3_600_000 });
-		await scene.backend.cancel(asked.id, { graceMs: 1000 });
+		await scene.backend.executions.cancel(asked.id, { graceMs: 1000 });
 		await scene.reopen(60_000);
 		await scene.clock.settle();
 		expect((await scene.get(deadline)).publicState).toBe("expired");
 		expect((await scene.get(asked.id)).publicState).toBe("cancelled");
-		expect((await refusal(scene.backend.get(trimmed.id))).code).toBe("execution_not_found");
+		expect((await refusal(scene.backend.executions.get(trimmed.id))).code).toBe("execution_not_found");
 	});
 
 	test("a repeated command still gives its first answer", async (scene) => {
 		const { id, fence } = await scene.start({ policy: { retry: { backoff: { type: "fixed", delayMs: 60_000 } } } });
-		const answer = await scene.backend.fail(id, { fence, reason: "broken" });
+		const answer = await scene.backend.leases.fail(id, { fence, reason: "broken" });
 		await scene.reopen(1000);
-		expect(await scene.backend.fail(id, { fence, reason: "broken" })).toEqual(answer);
+		expect(await scene.backend.leases.fail(id, { fence, reason: "broken" })).toEqual(answer);
 	});
 
 	test("an idempotency key still leads to its execution", async (scene) => {
@@ -135,21 +135,21 @@ export function reopeningCases(test: PublicCase): void {
 			ids.unshift(await scene.create());
 			await scene.clock.advance(1);
 		}
-		const page = await scene.backend.list({ limit: 3 });
+		const page = await scene.backend.executions.list({ limit: 3 });
 		const { id } = await scene.take();
-		const { nextCursor } = await scene.backend.events(id, { limit: 1 });
+		const { nextCursor } = await scene.backend.executions.events(id, { limit: 1 });
 		await scene.reopen();
 		await scene.create();
-		const rest = await scene.backend.list({ limit: 10, cursor: page.nextCursor ?? "" });
+		const rest = await scene.backend.executions.list({ limit: 10, cursor: page.nextCursor ?? "" });
 		expect(rest.executions.map((each) => each.id)).toEqual(ids.slice(3));
-		const since = await scene.backend.events(id, { cursor: nextCursor });
+		const since = await scene.backend.executions.events(id, { cursor: nextCursor });
 		expect(since.events.map(({ type }) => type)).toEqual(["claimed"]);
 	});
 
 	test("events go on with the next number", async (scene) => {
 		const { id, fence } = await scene.start();
 		await scene.reopen();
-		await scene.backend.complete(id, { fence });
+		await scene.backend.leases.complete(id, { fence });
 		expect((await scene.events(id)).map(({ seq, type }) => [seq, type])).toEqual([
 			[1, "created"],
 			[2, "claimed"],
@@ -159,7 +159,7 @@ export function reopeningCases(test: PublicCase): void {
 
 	test("leases claimed after opening have the next epoch", async (scene) => {
 		const { id, fence } = await scene.start();
-		await scene.backend.release(id, { fence });
+		await scene.backend.leases.release(id, { fence });
 		await scene.reopen();
 		expect(await scene.take()).toMatchObject({ id, lease: { epoch: 2 } });
 	});

@@ -27,7 +27,7 @@ export function retentionCases(test: PublicCase): void {
 		const { id } = await scene.finished({ policy: { retentionMs: 0 } });
 		await scene.clock.advance(72 * HOUR);
 		expect((await scene.get(id)).publicState).toBe("completed");
-		await scene.backend.delete(id);
+		await scene.backend.executions.delete(id);
 		await expectGone(scene, id);
 	});
 
@@ -35,7 +35,7 @@ export function retentionCases(test: PublicCase): void {
 		const { id, fence } = await scene.start({ policy: { retentionMs: 1000 } }, { leaseMs: HOUR });
 		const waiting = await scene.create({ policy: { retentionMs: 1000 } });
 		await scene.clock.advance(HOUR - 1);
-		await scene.backend.complete(id, { fence });
+		await scene.backend.leases.complete(id, { fence });
 		await scene.clock.advance(999);
 		expect((await scene.get(id)).publicState).toBe("completed");
 		await scene.clock.advance(1);
@@ -46,10 +46,10 @@ export function retentionCases(test: PublicCase): void {
 	test("a replay stops retention until the work has ended again", async (scene) => {
 		const { id } = await scene.finished({ policy: { retentionMs: 1000 } });
 		await scene.clock.advance(900);
-		await scene.backend.replay(id);
+		await scene.backend.executions.replay(id);
 		await scene.clock.advance(900);
 		const { fence } = await scene.take();
-		await scene.backend.complete(id, { fence });
+		await scene.backend.leases.complete(id, { fence });
 		await scene.clock.advance(999);
 		expect((await scene.get(id)).publicState).toBe("completed");
 		await scene.clock.advance(1);
@@ -83,9 +83,9 @@ export function retentionCases(test: PublicCase): void {
 	test("work of every end is trimmed", async (scene) => {
 		const policy = { retentionMs: 1000, timeouts: { queueMs: 500 } };
 		const failed = await scene.start({ policy });
-		await scene.backend.fail(failed.id, { fence: failed.fence, reason: "broken" });
+		await scene.backend.leases.fail(failed.id, { fence: failed.fence, reason: "broken" });
 		const cancelled = await scene.create({ policy });
-		await scene.backend.cancel(cancelled);
+		await scene.backend.executions.cancel(cancelled);
 		const expired = await scene.create({ policy });
 		await scene.clock.advance(1500);
 		for (const id of [failed.id, cancelled, expired]) await expectGone(scene, id);
@@ -95,7 +95,11 @@ export function retentionCases(test: PublicCase): void {
 
 async function expectGone(scene: Scene, id: string): Promise<void> {
 	const { backend } = scene;
-	for (const call of [() => backend.get(id), () => backend.events(id), () => backend.attempts(id)]) {
+	for (const call of [
+		() => backend.executions.get(id),
+		() => backend.executions.events(id),
+		() => backend.executions.attempts(id),
+	]) {
 		expect((await refusal(call())).code).toBe("execution_not_found");
 	}
 	expect(await scene.listed()).not.toContain(id);

@@ -10,7 +10,7 @@ const fixed = { type: "fixed", delayMs: 1000 } as const;
 export function retryCases(test: PublicCase): void {
 	test("without a retry policy a failure ends the work", async (scene) => {
 		const { id, fence } = await scene.start();
-		expect(await scene.backend.fail(id, { fence, reason: "broken", category: "net" })).toEqual({
+		expect(await scene.backend.leases.fail(id, { fence, reason: "broken", category: "net" })).toEqual({
 			publicState: "failed",
 		});
 		expect(await scene.get(id)).toMatchObject({
@@ -131,15 +131,15 @@ export function retryCases(test: PublicCase): void {
 
 	test("a retry runs as the next attempt and keeps what the last one left", async (scene) => {
 		const { id, fence } = await scene.start({ policy: { retry: { backoff: fixed } } });
-		await scene.backend.fail(id, { fence, reason: "first" });
+		await scene.backend.leases.fail(id, { fence, reason: "first" });
 		expect(await scene.get(id)).toMatchObject({ retries: 1, failure: { reason: "first", category: "error" } });
 		await scene.clock.advance(999);
 		expect(await scene.claim()).toEqual([]);
 		await scene.clock.advance(1);
 		const again = await scene.take();
 		expect(again).toMatchObject({ id, attempt: { index: 1, type: "retry" }, lease: { epoch: 2 } });
-		await scene.backend.complete(id, { fence: again.fence, result: "done" });
-		expect(await scene.backend.attempts(id)).toMatchObject([
+		await scene.backend.leases.complete(id, { fence: again.fence, result: "done" });
+		expect(await scene.backend.executions.attempts(id)).toMatchObject([
 			{ index: 0, type: "initial", state: "ended_failure", failure: { reason: "first" } },
 			{ index: 1, type: "retry", state: "ended_success" },
 		]);
@@ -147,16 +147,16 @@ export function retryCases(test: PublicCase): void {
 
 	test("work that succeeded after a retry shows no failure any more", async (scene) => {
 		const { id, fence } = await scene.start({ policy: { retry: { backoff: fixed } } });
-		await scene.backend.fail(id, { fence, reason: "first" });
+		await scene.backend.leases.fail(id, { fence, reason: "first" });
 		await scene.clock.advance(1000);
 		const again = await scene.take();
-		await scene.backend.complete(id, { fence: again.fence });
+		await scene.backend.leases.complete(id, { fence: again.fence });
 		expect(await scene.get(id)).not.toHaveProperty("failure");
 	});
 
 	test("a failure without a category is an error", async (scene) => {
 		const { id, fence } = await scene.start();
-		await scene.backend.fail(id, { fence, reason: "broken" });
+		await scene.backend.leases.fail(id, { fence, reason: "broken" });
 		expect((await scene.get(id)).failure).toEqual({ reason: "broken", category: "error" });
 	});
 
@@ -164,11 +164,11 @@ export function retryCases(test: PublicCase): void {
 		// Control characters take six times their room in JSON.
 		const long = "\u0001".repeat(2048);
 		const { id, fence } = await scene.start({ input: long + long, contentType: "text/plain" });
-		await scene.backend.progress(id, { fence, message: long.slice(0, 1024) });
+		await scene.backend.leases.progress(id, { fence, message: long.slice(0, 1024) });
 		const bystander = await scene.create({ lane: "elsewhere" });
 		const [failed, cancelled] = await Promise.allSettled([
-			scene.backend.fail(id, { fence, reason: long }),
-			scene.backend.cancel(bystander),
+			scene.backend.leases.fail(id, { fence, reason: long }),
+			scene.backend.executions.cancel(bystander),
 		]);
 		expect(cancelled).toMatchObject({ status: "fulfilled", value: { publicState: "cancelled" } });
 		expect(failed).toMatchObject({ status: "fulfilled", value: { publicState: "failed" } });
@@ -179,14 +179,16 @@ export function retryCases(test: PublicCase): void {
 		const { id } = await scene.start({ policy: { retry: { maxRetries: 1, backoff: fixed } } }, { leaseMs: 100 });
 		await scene.clock.advance(100);
 		const again = await scene.take();
-		expect(await scene.backend.fail(id, { fence: again.fence, reason: "x" })).toMatchObject({ publicState: "delayed" });
+		expect(await scene.backend.leases.fail(id, { fence: again.fence, reason: "x" })).toMatchObject({
+			publicState: "delayed",
+		});
 		expect(await scene.get(id)).toMatchObject({ retries: 1, reclaims: 1 });
 	});
 }
 
 async function failWith(scene: Scene, retry: Retry | undefined, report: Report) {
 	const { id, fence } = await scene.start({ lane: "failing", ...(retry ? { policy: { retry } } : undefined) });
-	return scene.backend.fail(id, { fence, ...report });
+	return scene.backend.leases.fail(id, { fence, ...report });
 }
 
 /** Fails until there is no retry any more; returns how long each retry had to wait. */
@@ -195,7 +197,7 @@ async function failUntilOver(scene: Scene, retry: Retry): Promise<number[]> {
 	const id = await scene.create({ policy: { retry } });
 	for (;;) {
 		const { fence } = await scene.take();
-		const { publicState, retryAt } = await scene.backend.fail(id, { fence, reason: "broken" });
+		const { publicState, retryAt } = await scene.backend.leases.fail(id, { fence, reason: "broken" });
 		if (publicState === "failed") return waits;
 		const wait = (retryAt ?? Number.NaN) - scene.now;
 		expect((await scene.get(id)).delayUntil).toBe(retryAt);

@@ -56,19 +56,19 @@ export function situationCases(test: PublicCase): void {
 
 	test("work whose lease was revoked is back in the queue, its attempt interrupted", async (scene) => {
 		const { id } = await scene.start();
-		await scene.backend.revokeLease(id);
+		await scene.backend.executions.revokeLease(id);
 		expect(await scene.state(id)).toEqual({ ...waiting, attemptState: "attempt_interrupted" });
 	});
 
 	test("released work is back in the queue, its attempt interrupted", async (scene) => {
 		const { id, fence } = await scene.start();
-		await scene.backend.release(id, { fence });
+		await scene.backend.leases.release(id, { fence });
 		expect(await scene.state(id)).toEqual({ ...waiting, attemptState: "attempt_interrupted" });
 	});
 
 	test("work to be retried is delayed by its backoff, then waits for a worker", async (scene) => {
 		const { id, fence } = await scene.start({ policy: { retry: { backoff: { type: "fixed", delayMs: 500 } } } });
-		await scene.backend.fail(id, { fence, reason: "broken" });
+		await scene.backend.leases.fail(id, { fence, reason: "broken" });
 		expect(await scene.state(id)).toEqual({
 			...delayed,
 			blockingReason: "waiting_for_retry_backoff",
@@ -82,7 +82,7 @@ export function situationCases(test: PublicCase): void {
 
 	test("work its worker delayed is delayed with its attempt interrupted, then waits for a worker", async (scene) => {
 		const { id, fence } = await scene.start();
-		await scene.backend.delay(id, { fence, delayMs: 500 });
+		await scene.backend.leases.delay(id, { fence, delayMs: 500 });
 		expect(await scene.state(id)).toEqual({ ...delayed, attemptState: "attempt_interrupted" });
 		await scene.clock.advance(500);
 		expect(await scene.state(id)).toEqual({ ...waiting, attemptState: "attempt_interrupted" });
@@ -92,13 +92,13 @@ export function situationCases(test: PublicCase): void {
 
 	test("replayed work waits for a worker with a replay pending", async (scene) => {
 		const { id } = await scene.finished();
-		await scene.backend.replay(id);
+		await scene.backend.executions.replay(id);
 		expect(await scene.state(id)).toEqual({ ...waiting, attemptState: "pending_replay_attempt" });
 	});
 
 	test("work asked to cancel gracefully stays active until its holder ends it", async (scene) => {
 		const { id } = await scene.start();
-		await scene.backend.cancel(id);
+		await scene.backend.executions.cancel(id);
 		expect(await scene.state(id)).toEqual(active);
 	});
 
@@ -122,34 +122,34 @@ function endCases(test: PublicCase): void {
 
 	test("failed work has ended in failure", async (scene) => {
 		const { id, fence } = await scene.start();
-		await scene.backend.fail(id, { fence, reason: "broken" });
+		await scene.backend.leases.fail(id, { fence, reason: "broken" });
 		expect(await scene.state(id)).toEqual({ ...ended, publicState: "failed", terminalOutcome: "failed" });
 	});
 
 	test("work cancelled while it ran has ended with an attempt", async (scene) => {
 		const { id } = await scene.start();
-		await scene.backend.cancel(id, { mode: "force" });
+		await scene.backend.executions.cancel(id, { mode: "force" });
 		expect(await scene.state(id)).toEqual({ ...ended, publicState: "cancelled", terminalOutcome: "cancelled" });
 	});
 
 	test("work cancelled before it ran has ended without an attempt", async (scene) => {
 		const ids = [await scene.create(), await scene.create({ delayMs: 1000 })];
 		for (const id of ids) {
-			await scene.backend.cancel(id);
+			await scene.backend.executions.cancel(id);
 			expect(await scene.state(id)).toEqual({
 				...ended,
 				publicState: "cancelled",
 				terminalOutcome: "cancelled",
 				attemptState: "none",
 			});
-			expect(await scene.backend.attempts(id)).toEqual([]);
+			expect(await scene.backend.executions.attempts(id)).toEqual([]);
 		}
 	});
 
 	test("work cancelled between two attempts has ended with an attempt", async (scene) => {
 		const { id, fence } = await scene.start({ policy: { retry: {} } });
-		await scene.backend.fail(id, { fence, reason: "broken" });
-		await scene.backend.cancel(id);
+		await scene.backend.leases.fail(id, { fence, reason: "broken" });
+		await scene.backend.executions.cancel(id);
 		expect(await scene.state(id)).toEqual({ ...ended, publicState: "cancelled", terminalOutcome: "cancelled" });
 	});
 
@@ -188,13 +188,13 @@ function detailCases(test: PublicCase): void {
 		const id = await scene.create({ delayUntil });
 		expect((await scene.get(id)).blockingDetail).toContain(new Date(delayUntil).toISOString());
 		const { id: running, fence } = await scene.start();
-		await scene.backend.delay(running, { fence, delayUntil });
+		await scene.backend.leases.delay(running, { fence, delayUntil });
 		expect((await scene.get(running)).blockingDetail).toContain(new Date(delayUntil).toISOString());
 	});
 
 	test("blockingDetail names the time of a retry and what went wrong", async (scene) => {
 		const { id, fence } = await scene.start({ policy: { retry: {} } });
-		await scene.backend.fail(id, { fence, reason: "connection refused", retryAfterMs: 7000 });
+		await scene.backend.leases.fail(id, { fence, reason: "connection refused", retryAfterMs: 7000 });
 		const { blockingDetail } = await scene.get(id);
 		expect(blockingDetail).toContain("connection refused");
 		expect(blockingDetail).toContain(new Date(scene.now + 7000).toISOString());
@@ -203,7 +203,7 @@ function detailCases(test: PublicCase): void {
 	test("blockingDetail is empty while work runs and after it ended", async (scene) => {
 		const { id, fence } = await scene.start();
 		expect((await scene.get(id)).blockingDetail).toBe("");
-		await scene.backend.complete(id, { fence });
+		await scene.backend.leases.complete(id, { fence });
 		expect((await scene.get(id)).blockingDetail).toBe("");
 	});
 
@@ -214,9 +214,9 @@ function detailCases(test: PublicCase): void {
 		expect(await scene.get(id)).not.toHaveProperty("delayUntil");
 		const { fence } = await scene.take();
 		const delayUntil = scene.now + 300;
-		await scene.backend.delay(id, { fence, delayUntil });
+		await scene.backend.leases.delay(id, { fence, delayUntil });
 		expect((await scene.get(id)).delayUntil).toBe(delayUntil);
-		await scene.backend.cancel(id);
+		await scene.backend.executions.cancel(id);
 		expect(await scene.get(id)).not.toHaveProperty("delayUntil");
 	});
 }

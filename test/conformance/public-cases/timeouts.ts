@@ -10,7 +10,7 @@ export function timeoutCases(test: PublicCase): void {
 		expect((await scene.get(id)).publicState).toBe("active");
 		await scene.clock.advance(1);
 		expect(await scene.get(id)).toMatchObject({ publicState: "failed", failure: { category: "timeout" } });
-		expect((await refusal(scene.backend.complete(id, { fence }))).code).toBe("execution_not_active");
+		expect((await refusal(scene.backend.leases.complete(id, { fence }))).code).toBe("execution_not_active");
 	});
 
 	test("attemptMs ends the attempt; the retry policy decides what follows", async (scene) => {
@@ -22,7 +22,7 @@ export function timeoutCases(test: PublicCase): void {
 		expect(await scene.take()).toMatchObject({ id, attempt: { index: 1, type: "retry" } });
 		await scene.clock.advance(1000);
 		expect((await scene.get(id)).publicState).toBe("failed");
-		expect(await scene.backend.attempts(id)).toMatchObject([
+		expect(await scene.backend.executions.attempts(id)).toMatchObject([
 			{ state: "ended_failure", failure: { category: "timeout" } },
 			{ state: "ended_failure", failure: { category: "timeout" } },
 		]);
@@ -38,11 +38,11 @@ export function timeoutCases(test: PublicCase): void {
 	test("renewing a lease does not lengthen attemptMs", async (scene) => {
 		const held = await scene.start({ policy: { timeouts: { attemptMs: 2500 } } }, { leaseMs: 1000 });
 		for (let n = 0; n < 3; n++) {
-			await scene.backend.renew({ leases: [{ executionId: held.id, ...held.fence }] });
+			await scene.backend.leases.renew({ leases: [{ executionId: held.id, ...held.fence }] });
 			await scene.clock.advance(800);
 		}
 		expect((await scene.get(held.id)).publicState).toBe("active");
-		await scene.backend.renew({ leases: [{ executionId: held.id, ...held.fence }] });
+		await scene.backend.leases.renew({ leases: [{ executionId: held.id, ...held.fence }] });
 		await scene.clock.advance(100);
 		expect((await scene.get(held.id)).publicState).toBe("failed");
 	});
@@ -50,11 +50,11 @@ export function timeoutCases(test: PublicCase): void {
 	test("attemptMs counts time under lease only, over a release and a delay", async (scene) => {
 		const { id, fence } = await scene.start({ policy: { timeouts: { attemptMs: 1000 } } });
 		await scene.clock.advance(400);
-		await scene.backend.release(id, { fence });
+		await scene.backend.leases.release(id, { fence });
 		await scene.clock.advance(hour);
 		const second = await scene.take();
 		await scene.clock.advance(400);
-		await scene.backend.delay(id, { fence: second.fence, delayMs: hour });
+		await scene.backend.leases.delay(id, { fence: second.fence, delayMs: hour });
 		await scene.clock.advance(2 * hour);
 		await scene.take();
 		await scene.clock.advance(199);
@@ -66,7 +66,7 @@ export function timeoutCases(test: PublicCase): void {
 	test("a new attempt has its whole attemptMs", async (scene) => {
 		const { id } = await scene.start({ policy: { timeouts: { attemptMs: 1000 } } });
 		await scene.clock.advance(900);
-		await scene.backend.revokeLease(id);
+		await scene.backend.executions.revokeLease(id);
 		await scene.take();
 		await scene.clock.advance(999);
 		expect((await scene.get(id)).publicState).toBe("active");
@@ -88,7 +88,7 @@ export function timeoutCases(test: PublicCase): void {
 		await scene.clock.advance(hour);
 		const { fence } = await scene.take({ leaseMs: hour });
 		await scene.clock.advance(5000);
-		await scene.backend.delay(id, { fence, delayMs: hour });
+		await scene.backend.leases.delay(id, { fence, delayMs: hour });
 		await scene.clock.advance(hour);
 		expect((await scene.get(id)).publicState).toBe("waiting");
 	});
@@ -98,10 +98,10 @@ export function timeoutCases(test: PublicCase): void {
 		const id = await scene.create({ delayMs: 100, policy: { timeouts: { queueMs: 1000 }, retry } });
 		await scene.clock.advance(100 + 900);
 		const first = await scene.take();
-		await scene.backend.release(id, { fence: first.fence });
+		await scene.backend.leases.release(id, { fence: first.fence });
 		await scene.clock.advance(900);
 		const second = await scene.take();
-		await scene.backend.fail(id, { fence: second.fence, reason: "broken" });
+		await scene.backend.leases.fail(id, { fence: second.fence, reason: "broken" });
 		await scene.clock.advance(100 + 900);
 		await scene.take({ leaseMs: 100 });
 		await scene.clock.advance(100 + 999);
@@ -116,7 +116,7 @@ export function timeoutCases(test: PublicCase): void {
 		const delayed = await scene.create({ policy, delayMs: hour });
 		const active = await scene.start({ policy });
 		const retrying = await scene.start({ policy });
-		await scene.backend.fail(retrying.id, { fence: retrying.fence, reason: "broken" });
+		await scene.backend.leases.fail(retrying.id, { fence: retrying.fence, reason: "broken" });
 		await scene.clock.advance(999);
 		const ids = [waiting, delayed, active.id, retrying.id];
 		for (const id of ids) expect((await scene.get(id)).publicState).not.toBe("expired");
@@ -127,9 +127,9 @@ export function timeoutCases(test: PublicCase): void {
 	test("deadlineMs runs on over claims, renewals and delays", async (scene) => {
 		const held = await scene.start({ policy: { timeouts: { deadlineMs: 3000 } } }, { leaseMs: 1500 });
 		await scene.clock.advance(1000);
-		await scene.backend.renew({ leases: [{ executionId: held.id, ...held.fence }] });
+		await scene.backend.leases.renew({ leases: [{ executionId: held.id, ...held.fence }] });
 		await scene.clock.advance(1000);
-		await scene.backend.delay(held.id, { fence: held.fence, delayMs: 500 });
+		await scene.backend.leases.delay(held.id, { fence: held.fence, delayMs: 500 });
 		await scene.clock.advance(500);
 		await scene.take({ leaseMs: hour });
 		await scene.clock.advance(499);
@@ -141,11 +141,11 @@ export function timeoutCases(test: PublicCase): void {
 	test("the holder of expired work hears that it is not active, with the outcome", async (scene) => {
 		const { id, fence } = await scene.start({ policy: { timeouts: { deadlineMs: 1000 } } });
 		await scene.clock.advance(1000);
-		expect(await refusal(scene.backend.complete(id, { fence, result: 1 }))).toMatchObject({
+		expect(await refusal(scene.backend.leases.complete(id, { fence, result: 1 }))).toMatchObject({
 			code: "execution_not_active",
 			details: { outcome: "expired", epoch: 1, attempt: 0 },
 		});
-		expect((await refusal(scene.backend.result(id))).code).toBe("result_not_found");
+		expect((await refusal(scene.backend.executions.result(id))).code).toBe("result_not_found");
 	});
 
 	test("expired work says what ran out", async (scene) => {
@@ -176,7 +176,7 @@ export function timeoutCases(test: PublicCase): void {
 	test("a replay of expired work has its deadline anew", async (scene) => {
 		const id = await scene.create({ policy: { timeouts: { deadlineMs: 1000 } } });
 		await scene.clock.advance(5000);
-		await scene.backend.replay(id);
+		await scene.backend.executions.replay(id);
 		await scene.clock.advance(999);
 		expect((await scene.get(id)).publicState).toBe("waiting");
 		await scene.clock.advance(1);

@@ -14,10 +14,10 @@ export function waitingCases(test: PublicCase): void {
 		let answer: Execution | undefined;
 		const waiting = scene.ff.wait(id).then((execution) => (answer = execution));
 		await scene.clock.settle();
-		await scene.backend.progress(id, { fence, percent: 50 });
+		await scene.backend.leases.progress(id, { fence, percent: 50 });
 		await scene.clock.settle();
 		expect(answer).toBeUndefined();
-		await scene.backend.complete(id, { fence });
+		await scene.backend.leases.complete(id, { fence });
 		expect(await waiting).toMatchObject({ id, publicState: "completed" });
 	});
 
@@ -60,7 +60,7 @@ export function waitingCases(test: PublicCase): void {
 		const { id, fence } = await scene.start();
 		const waits = Array.from({ length: 20 }, () => scene.ff.wait(id));
 		await scene.clock.settle();
-		await scene.backend.complete(id, { fence });
+		await scene.backend.leases.complete(id, { fence });
 		const answers = await Promise.all(waits);
 		expect(answers.every(({ publicState }) => publicState === "completed")).toBe(true);
 	});
@@ -70,19 +70,19 @@ export function waitingCases(test: PublicCase): void {
 		const { id, fence } = await scene.start({ policy: { retry } });
 		const waiting = scene.ff.wait(id);
 		await scene.clock.settle();
-		await scene.backend.fail(id, { fence, reason: "broken" });
+		await scene.backend.leases.fail(id, { fence, reason: "broken" });
 		await scene.clock.advance(100);
 		const again = await scene.take();
-		await scene.backend.complete(id, { fence: again.fence });
+		await scene.backend.leases.complete(id, { fence: again.fence });
 		expect(await waiting).toMatchObject({ publicState: "completed", retries: 1 });
 	});
 
 	test("waiting for work that is deleted meanwhile ends", async (scene) => {
 		const { id } = await scene.finished({ policy: { retentionMs: 1000 } });
-		await scene.backend.replay(id);
+		await scene.backend.executions.replay(id);
 		const waiting = refusal(scene.ff.wait(id));
 		await scene.clock.settle();
-		await Promise.all([scene.backend.cancel(id), scene.backend.delete(id)]);
+		await Promise.all([scene.backend.executions.cancel(id), scene.backend.executions.delete(id)]);
 		expect((await waiting).code).toBe("execution_not_found");
 	});
 
@@ -90,7 +90,7 @@ export function waitingCases(test: PublicCase): void {
 		const run = await scene.ff.submit("job");
 		const result = run.result();
 		const { id, fence } = await scene.take();
-		await scene.backend.complete(id, { fence, result: { answer: 42 } });
+		await scene.backend.leases.complete(id, { fence, result: { answer: 42 } });
 		expect(await result).toEqual({ answer: 42 });
 		expect(await scene.ff.result(id)).toEqual({ answer: 42 });
 	});
@@ -98,7 +98,7 @@ export function waitingCases(test: PublicCase): void {
 	test("asking for the result of failed work throws with the execution and why", async (scene) => {
 		const run = await scene.ff.submit("job");
 		const { id, fence } = await scene.take();
-		await scene.backend.fail(id, { fence, reason: "disk full", category: "io" });
+		await scene.backend.leases.fail(id, { fence, reason: "disk full", category: "io" });
 		const error = await run.result().catch((thrown: unknown) => thrown);
 		if (!(error instanceof ExecutionFailed)) throw error;
 		expect(error.publicState).toBe("failed");
@@ -109,7 +109,7 @@ export function waitingCases(test: PublicCase): void {
 
 	test("asking for the result of cancelled or expired work throws with the execution", async (scene) => {
 		const cancelled = await scene.create();
-		await scene.backend.cancel(cancelled, { reason: "not needed" });
+		await scene.backend.executions.cancel(cancelled, { reason: "not needed" });
 		const expired = await scene.create({ policy: { timeouts: { queueMs: 10 } } });
 		await scene.clock.advance(10);
 		for (const [id, publicState] of [

@@ -1,0 +1,68 @@
+import { FlowFabricError, refusalError } from "../../contract/errors.ts";
+import type { CommandOf, Op, OutcomeOf } from "../../kernel/kernel.ts";
+import type { Payload } from "../../kernel/payload.ts";
+import { type ExecutionRecord, executionKey } from "../../kernel/records/execution.ts";
+import type { StoredRecord } from "../../store/port.ts";
+import type { Engine } from "../engine.ts";
+import type { HolderNotices } from "../holder-notices.ts";
+import type { PartitionRunner } from "../partition-runner.ts";
+import { unpack } from "../payloads.ts";
+
+/** On whose behalf calls are made. */
+export interface Caller {
+	/** Who acts, in events and as `createdBy`. */
+	actor: string;
+}
+
+type Accepted<O extends Op> = Extract<OutcomeOf<O>, { ok: true }>;
+
+/** What the calls of every area share: one caller at one engine. */
+export class Desk {
+	readonly engine: Engine;
+	readonly caller: Caller;
+	readonly notices: HolderNotices;
+	/** How long ended executions are kept unless their policy says otherwise. */
+	readonly retentionMs: number;
+
+	constructor(engine: Engine, notices: HolderNotices, retentionMs: number, caller: Caller) {
+		this.engine = engine;
+		this.notices = notices;
+		this.retentionMs = retentionMs;
+		this.caller = caller;
+	}
+
+	runnerOf(executionId: string): PartitionRunner {
+		return this.engine.runner(this.engine.partitionOf(executionId));
+	}
+
+	async run<O extends Exclude<Op, "claim" | "tick">>(_op: O, command: CommandOf<O>): Promise<Accepted<O>> {
+		const outcome = await this.runnerOf(command.executionId).run<OutcomeOf<O>>(command);
+		if (outcome.ok) return outcome as Accepted<O>;
+		throw refusalError(outcome as Extract<OutcomeOf<O>, { ok: false }>);
+	}
+
+	/** Readers are answered from the store, never from what an engine happens to remember. */
+	async read(id: string): Promise<{ record: ExecutionRecord; runner: PartitionRunner; now: number }> {
+		const runner = this.runnerOf(id);
+		const { records } = await runner.ask((store, partition) => store.read(partition, [executionKey(id)]));
+		const [stored] = records;
+		const record = stored && stored.version > 0 ? this.decode<ExecutionRecord>(stored) : undefined;
+		if (!record || record.removing) throw new FlowFabricError("execution_not_found", { details: { executionId: id } });
+		return { record, runner, now: runner.time.now() };
+	}
+
+	decode<R extends object>({ key, doc }: StoredRecord): R {
+		try {
+			return this.engine.kernel.decode(key, doc) as R;
+		} catch (error) {
+			throw new FlowFabricError("corrupt_record", { details: { key }, cause: error });
+		}
+	}
+
+	async bytes(id: string, payload: Payload) {
+		if (payload.ref === undefined) return unpack(payload, undefined);
+		const { ref } = payload;
+		const { blobs } = await this.runnerOf(id).ask((store, partition) => store.readBlobs(partition, [ref]));
+		return unpack(payload, blobs[0]);
+	}
+}

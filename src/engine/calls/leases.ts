@@ -1,0 +1,150 @@
+import type { LeaseCalls } from "../../contract/backend.ts";
+import { errorBody, FlowFabricError } from "../../contract/errors.ts";
+import type { ClaimedExecution, WorkerNotice } from "../../contract/replies.ts";
+import * as protocol from "../../contract/worker-protocol.ts";
+import { resultBlobKey } from "../../kernel/payload.ts";
+import type { ExecutionRecord } from "../../kernel/records/execution.ts";
+import { asValue, contentOf, inlineValue, pack } from "../payloads.ts";
+import { checkDelayUntil } from "../submission.ts";
+import { claimedView } from "../views.ts";
+import type { Desk } from "./desk.ts";
+
+/** The worker protocol on an engine in this process. */
+export class LocalLeases implements LeaseCalls {
+	readonly #desk: Desk;
+
+	constructor(desk: Desk) {
+		this.#desk = desk;
+	}
+
+	async claim(request: protocol.ClaimRequest, signal?: AbortSignal): Promise<ClaimedExecution[]> {
+		const {
+			namespace = "default",
+			lanes = ["default"],
+			max = 1,
+			leaseMs = 30_000,
+			waitMs = 0,
+			...who
+		} = protocol.claimRequest.check(request);
+		this.#desk.engine.refuseIfClosed();
+		const records = await this.#desk.engine.dispatcher.claim(
+			{ namespace, lanes, kinds: who.kinds, max, leaseMs, waitMs, workerId: who.workerId, instanceId: who.instanceId },
+			signal,
+		);
+		return Promise.all(records.map((record) => this.#claimed(record)));
+	}
+
+	async renew(request: protocol.RenewRequest) {
+		const { leases, leaseMs } = protocol.renewRequest.check(request);
+		return Promise.all(
+			leases.map(async ({ executionId, leaseId, epoch }) => {
+				try {
+					const { ok, expiresAt, cancelRequested, reason } = await this.#desk.run("renew", {
+						op: "renew",
+						executionId,
+						fence: { leaseId, epoch },
+						...(leaseMs === undefined ? undefined : { leaseMs }),
+					});
+					return {
+						executionId,
+						ok,
+						expiresAt,
+						...(cancelRequested ? { cancelRequested, ...(reason ? { reason } : undefined) } : undefined),
+					};
+				} catch (error) {
+					return { executionId, ok: false, error: errorBody(error) };
+				}
+			}),
+		);
+	}
+
+	async complete(id: string, request: protocol.CompleteRequest) {
+		const given = protocol.completeRequest.check(request);
+		const content = contentOf({
+			field: "result",
+			value: given.result,
+			base64: given.resultBase64,
+			contentType: given.contentType,
+		});
+		const { payload, blob } = pack(content, resultBlobKey(id, given.fence?.epoch ?? 0));
+		const { publicState } = await this.#desk.run("complete", {
+			op: "complete",
+			executionId: id,
+			...(given.fence ? { fence: given.fence } : undefined),
+			result: payload,
+			...(blob ? { resultBlob: blob } : undefined),
+		});
+		return { publicState };
+	}
+
+	async completeMany(items: (protocol.CompleteRequest & { executionId: string })[]) {
+		protocol.completeManyRequest.check({ items });
+		return Promise.all(
+			items.map(async (item) => {
+				try {
+					const { executionId, ...request } = protocol.completeItem.check(item);
+					return { executionId, ok: true, ...(await this.complete(executionId, request)) };
+				} catch (error) {
+					return {
+						executionId: String((item as { executionId?: unknown } | null)?.executionId),
+						ok: false,
+						error: errorBody(error),
+					};
+				}
+			}),
+		);
+	}
+
+	async fail(id: string, request: protocol.FailRequest) {
+		const { category = "error", ...given } = protocol.failRequest.check(request) as Required<protocol.FailRequest>;
+		const { ok: _, ...reply } = await this.#desk.run("fail", {
+			op: "fail",
+			executionId: id,
+			category,
+			...given,
+			jitter: this.#desk.engine.random(),
+		});
+		return reply;
+	}
+
+	async delay(id: string, request: protocol.DelayRequest) {
+		const given = protocol.delayRequest.check(request) as Required<protocol.DelayRequest>;
+		if ((given.delayMs === undefined) === (given.delayUntil === undefined)) {
+			throw new FlowFabricError("invalid_input", {
+				message: "delayMs: exactly one of delayMs and delayUntil is required",
+				details: { field: "delayMs" },
+			});
+		}
+		const runner = this.#desk.runnerOf(id);
+		checkDelayUntil(given.delayUntil, runner.time.now());
+		const { ok: _, ...reply } = await this.#desk.run("delay", { op: "delay", executionId: id, ...given });
+		return reply;
+	}
+
+	async release(id: string, request: protocol.ReleaseRequest) {
+		const given = protocol.releaseRequest.check(request) as Required<protocol.ReleaseRequest>;
+		const { ok: _, ...reply } = await this.#desk.run("release", { op: "release", executionId: id, ...given });
+		return reply;
+	}
+
+	async progress(id: string, request: protocol.ProgressRequest) {
+		const { fence, ...progress } = protocol.progressRequest.check(request) as Required<protocol.ProgressRequest>;
+		const outcome = await this.#desk.run("progress", {
+			op: "progress",
+			executionId: id,
+			...(fence ? { fence } : undefined),
+			progress,
+		});
+		return outcome.progress;
+	}
+
+	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void {
+		return this.#desk.notices.listen(instanceId, listener);
+	}
+
+	async #claimed(record: ExecutionRecord): Promise<ClaimedExecution> {
+		const { id, input } = record;
+		const given = input ? (inlineValue(input) ?? asValue(await this.#desk.bytes(id, input))) : undefined;
+		return claimedView(record, given);
+	}
+}
