@@ -1,5 +1,11 @@
 import { type Store, StoreOpenError, type StoreOptions } from "./port.ts";
 
+/** What a store's URL may look like, for people. */
+export const STORE_URLS = "memory: or sqlite:<file>";
+
+/** Whether a URL names a kind of store there is; whether it can be opened shows when it is. */
+export const isStoreUrl = (url: string): boolean => /^(?:memory:|sqlite:(?:\/\/)?.)/.test(url);
+
 /** The one place a store is picked; each is loaded only when its URL asks for it. */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
 	const colon = url.indexOf(":");
@@ -17,7 +23,7 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
 			return openSqliteStore(path, options);
 		}
 		default:
-			throw new StoreOpenError("store_invalid", `store URL ${url}: must be memory: or sqlite:<file>`);
+			throw new StoreOpenError("store_invalid", `store URL ${url}: must be ${STORE_URLS}`);
 	}
 }
 

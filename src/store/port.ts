@@ -182,7 +182,19 @@ export interface Store {
 	/** Asks for notices about a record until the returned function is called. */
 	watch(partition: number, key: string): () => void;
 	onNotice(listener: (notice: Notice) => void): void;
+	/** Looks the store itself over, for `doctor`; it may take a while. Absent where there is nothing to look over. */
+	checkUp?(): Promise<CheckUp>;
 	close(): Promise<void>;
+}
+
+/** What a store knows of itself beyond the records it keeps. */
+export interface CheckUp {
+	/** In words a person understands, such as `synchronous`: `FULL`. */
+	facts: Record<string, string | number>;
+	/** Room it takes, all told. */
+	bytes: number;
+	/** What is wrong; empty when nothing is. */
+	problems: string[];
 }
 
 /**
@@ -201,6 +213,8 @@ export interface StoreOptions {
 	/** How many partitions a new store gets, and an existing one must have; its own number when left out. */
 	partitions?: number;
 	format: RecordFormat;
+	/** Refuse rather than make a new store. */
+	mustExist?: boolean;
 	/** Time from a test. A store made so is marked, and refuses to be opened without; one not made so refuses this. */
 	testClock?: () => number;
 }

@@ -7,7 +7,7 @@ import { decodeRecord } from "./record.ts";
 
 export type RecordType = "execution" | "attempt" | "idempotencyKey" | "lane";
 
-const defaultsOf: Record<RecordType, object> = {
+export const defaultsOf: Record<RecordType, object> = {
 	execution: executionDefaults,
 	attempt: attemptDefaults,
 	idempotencyKey: idempotencyKeyDefaults,

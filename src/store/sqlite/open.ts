@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import BetterSqlite3, { type Database } from "better-sqlite3";
 import { type Store, StoreOpenError, type StoreOptions } from "../port.ts";
@@ -16,7 +17,7 @@ const MAX_PARTITIONS = 256;
  */
 export async function openSqliteStore(path: string, options: StoreOptions): Promise<Store> {
 	checkCount(resolve(path), options.partitions);
-	const { file, db } = openFile(path);
+	const { file, db } = openFile(path, options.mustExist);
 	try {
 		return openStore(db, file, options);
 	} catch (error) {
@@ -28,6 +29,7 @@ export async function openSqliteStore(path: string, options: StoreOptions): Prom
 /** The store in a file that `openFile` has taken. */
 export function openStore(db: Database, file: string, options: StoreOptions): SqliteStore {
 	const isNew = recognise(db, file);
+	if (isNew && options.mustExist) throw nothingThere(file);
 	configure(db, isNew);
 	if (isNew) create(db, options);
 	const meta = db.prepare<[string], string | number>(sql.selectMeta).pluck();
@@ -40,8 +42,9 @@ export function openStore(db: Database, file: string, options: StoreOptions): Sq
 }
 
 /** Takes hold of the file without changing it. */
-export function openFile(path: string): { file: string; db: Database } {
+export function openFile(path: string, mustExist = false): { file: string; db: Database } {
 	const file = resolve(path);
+	if (mustExist && !existsSync(file)) throw nothingThere(file);
 	let db: Database | undefined;
 	try {
 		db = new BetterSqlite3(file, { timeout: 0 });
@@ -126,6 +129,10 @@ function checkClock(file: string, stored: boolean, given: boolean): void {
 function checkFormat(db: Database, file: string, stored: number, { format }: StoreOptions): void {
 	if (stored > format.format) throw tooNew(file, "format", stored, format.format);
 	if (stored < format.format) migrateRecords(db, stored, format);
+}
+
+function nothingThere(file: string): StoreOpenError {
+	return new StoreOpenError("store_unavailable", `${file}: there is no store here`, { path: file });
 }
 
 function tooNew(file: string, field: string, found: number, supported: number): StoreOpenError {

@@ -10,6 +10,7 @@ import {
 	type Store,
 	StoreError,
 } from "../port.ts";
+import { checkUp } from "./check-up.ts";
 import { type Committed, SqlitePartition } from "./partition.ts";
 import { prepareStatements, type RecordRow, type Statements } from "./statements.ts";
 import { fromText, toText } from "./text.ts";
@@ -145,6 +146,10 @@ export class SqliteStore implements Store {
 
 	onNotice(listener: (notice: Notice) => void): void {
 		this.#listeners.push(listener);
+	}
+
+	async checkUp() {
+		return checkUp(this.#db);
 	}
 
 	/** Commits that wait are written first. */

@@ -1,0 +1,40 @@
+import type { Command } from "commander";
+import { asksServer, atServer, type ServerFlags } from "../connection.ts";
+import { MisuseError } from "../exit-codes.ts";
+import { printExecution } from "../format/execution.ts";
+import { examples, type Frame } from "../frame.ts";
+import { payloadFields, writePayload } from "../payloads.ts";
+
+interface Flags extends ServerFlags {
+	input?: boolean;
+	result?: boolean;
+}
+
+export function addGet(program: Command, frame: Frame): void {
+	const command = program
+		.command("get <id>")
+		.summary("show an execution, and why it is not running")
+		.description("Shows an execution: its state, why it is not running, its attempts, lease and times.")
+		.option("--input", "its input instead, the very bytes (with --json: in the document)")
+		.option("--result", "its result instead, the very bytes (with --json: in the document)");
+	asksServer(command).action((id: string, flags: Flags) =>
+		atServer(frame, flags, async ({ backend: { executions } }) => {
+			const { terminal } = frame;
+			if (flags.json) {
+				return terminal.json({
+					...(await executions.get(id)),
+					...(flags.input ? payloadFields("input", await executions.input(id)) : undefined),
+					...(flags.result ? payloadFields("result", await executions.result(id)) : undefined),
+				});
+			}
+			if (flags.input && flags.result) throw new MisuseError("--input and --result: choose one, or use --json");
+			if (flags.result) return writePayload(terminal, await executions.result(id));
+			if (flags.input) {
+				const input = await executions.input(id);
+				return input ? writePayload(terminal, input) : terminal.note(`${id} has no input`);
+			}
+			printExecution(terminal, await executions.get(id), Date.now());
+		}),
+	);
+	examples(command, ["flowfabric get ex_…", "flowfabric get ex_… --result > picture.png", "flowfabric get ex_… --json | jq .publicState"]);
+}

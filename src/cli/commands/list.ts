@@ -1,0 +1,63 @@
+import type { Command } from "commander";
+import type { ListRequest } from "../../contract/executions.ts";
+import { PUBLIC_STATES, type PublicState } from "../../kernel/state.ts";
+import { asksServer, atServer, type ServerFlags } from "../connection.ts";
+import { numberFlag } from "../flag-values.ts";
+import { printExecutions } from "../format/execution.ts";
+import { examples, type Frame } from "../frame.ts";
+
+interface Flags extends ServerFlags {
+	namespace?: string;
+	lane?: string;
+	state?: PublicState;
+	limit?: number;
+	cursor?: string;
+	all?: boolean;
+}
+
+export function addList(program: Command, frame: Frame): void {
+	const command = program
+		.command("list")
+		.summary("list executions, newest first")
+		.description("Lists executions, newest first, a page at a time.")
+		.option("--namespace <namespace>", "of this tenant")
+		.option("--lane <lane>", "in this lane")
+		.option("--state <state>", `in this state: ${PUBLIC_STATES.join(", ")}`)
+		.option("--limit <number>", "most on a page", numberFlag(1, 1000))
+		.option("--cursor <cursor>", "go on where the page before this one ended")
+		.option("--all", "every page, one after the other");
+	asksServer(command).action((flags: Flags) =>
+		atServer(frame, flags, async (ff) => {
+			const { terminal } = frame;
+			let request = requestOf(flags);
+			for (;;) {
+				const page = await ff.list(request);
+				const { executions, nextCursor } = page;
+				if (flags.json && flags.all) for (const each of executions) terminal.jsonLine(each);
+				else if (flags.json) terminal.json(page);
+				else if (executions.length > 0) printExecutions(terminal, executions, Date.now());
+				if (nextCursor === undefined) return;
+				if (!flags.all) {
+					if (!flags.json) terminal.note(`There may be more: --cursor ${nextCursor}, or --all`);
+					return;
+				}
+				request = { ...request, cursor: nextCursor };
+			}
+		}),
+	);
+	examples(command, [
+		"flowfabric list --state failed --limit 20",
+		"flowfabric list --lane media --all",
+		"flowfabric list --all --json | jq -r .id",
+	]);
+}
+
+function requestOf({ namespace, lane, state, limit, cursor }: Flags): ListRequest {
+	return {
+		...(namespace === undefined ? undefined : { namespace }),
+		...(lane === undefined ? undefined : { lane }),
+		...(state === undefined ? undefined : { state }),
+		...(limit === undefined ? undefined : { limit }),
+		...(cursor === undefined ? undefined : { cursor }),
+	};
+}

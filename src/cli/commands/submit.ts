@@ -1,0 +1,98 @@
+import { readFile } from "node:fs/promises";
+import type { Command } from "commander";
+import type { CreateRequest } from "../../contract/executions.ts";
+import { asksServer, atServer, type ServerFlags } from "../connection.ts";
+import { MisuseError } from "../exit-codes.ts";
+import { durationFlag, jsonFlag, numberFlag, tagFlag } from "../flag-values.ts";
+import { examples, type Frame } from "../frame.ts";
+import { waitAndTell } from "../waiting.ts";
+
+interface Flags extends ServerFlags {
+	inputFile?: string;
+	text?: boolean;
+	contentType?: string;
+	lane?: string;
+	priority?: number;
+	delay?: number;
+	idempotencyKey?: string;
+	policy?: CreateRequest["policy"];
+	namespace?: string;
+	wait?: boolean;
+	timeout?: number;
+}
+
+export function addSubmit(program: Command, frame: Frame): void {
+	const command = program
+		.command("submit <kind> [input]")
+		.summary("submit work")
+		.description("Submits an execution of a kind. The input is JSON, or - to read it from standard input.")
+		.option("--input-file <path>", "read the input from a file")
+		.option("--text", "the input is plain text rather than JSON")
+		.option("--content-type <type>", "the input is bytes of this media type rather than JSON")
+		.option("--lane <lane>", "queue it waits in")
+		.option("--namespace <namespace>", "tenant it belongs to")
+		.option("--priority <number>", "higher runs first", numberFlag(0, 9000))
+		.option("--delay <duration>", "not before this long from now, as in 10s", durationFlag)
+		.option("--idempotency-key <key>", "submitting again under this key gives the first execution")
+		.option("--policy <json>", "retries, timeouts and the like, as in the API", jsonFlag)
+		.option("--wait", "wait for its end and say how it ended")
+		.option("--timeout <duration>", "wait no longer than this", durationFlag);
+	asksServer(command).action(async (kind: string, argument: string | undefined, flags: Flags) => {
+		const request = { kind, ...fields(flags), ...(await inputFields(frame, argument, flags)) };
+		await atServer(frame, flags, async (ff) => {
+			const created = await ff.backend.executions.create(request);
+			if (flags.wait) {
+				if (!flags.json) frame.terminal.note(submitted(created.id, created.created));
+				const limit = flags.timeout === undefined ? undefined : { timeoutMs: flags.timeout };
+				return waitAndTell(frame, ff, created.id, { ...limit, json: flags.json === true });
+			}
+			if (flags.json) frame.terminal.json(created);
+			else frame.terminal.print(submitted(created.id, created.created));
+		});
+	});
+	examples(command, [
+		`flowfabric submit greet '{"name": "world"}' --wait`,
+		"flowfabric submit summarize --text 'a long story' --lane slow --priority 5",
+		`flowfabric submit report --delay 10m --policy '{"retry": {"maxRetries": 5}}'`,
+		"cat picture.png | flowfabric submit resize - --content-type image/png",
+	]);
+}
+
+const submitted = (id: string, created: boolean): string => (created ? id : `${id} (was there already)`);
+
+function fields({ lane, namespace, priority, delay, idempotencyKey, policy }: Flags): Partial<CreateRequest> {
+	return {
+		...(lane === undefined ? undefined : { lane }),
+		...(namespace === undefined ? undefined : { namespace }),
+		...(priority === undefined ? undefined : { priority }),
+		...(delay === undefined ? undefined : { delayMs: delay }),
+		...(idempotencyKey === undefined ? undefined : { idempotencyKey }),
+		...(policy === undefined ? undefined : { policy }),
+	};
+}
+
+async function inputFields(frame: Frame, argument: string | undefined, flags: Flags): Promise<Partial<CreateRequest>> {
+	const bytes = await inputBytes(frame, argument, flags);
+	if (bytes === undefined) return {};
+	if (flags.contentType !== undefined)
+		return { inputBase64: bytes.toString("base64"), contentType: flags.contentType };
+	if (flags.text) return { input: bytes.toString(), contentType: "text/plain" };
+	try {
+		return { input: JSON.parse(bytes.toString()) };
+	} catch {
+		throw new MisuseError("input: must be JSON; use --text for plain text, --content-type for anything else");
+	}
+}
+
+async function inputBytes(frame: Frame, argument: string | undefined, flags: Flags): Promise<Buffer | undefined> {
+	if (flags.inputFile !== undefined) {
+		if (argument !== undefined) throw new MisuseError("input: give it as an argument or as --input-file, not both");
+		return readFile(flags.inputFile).catch((error: NodeJS.ErrnoException) => {
+			throw new MisuseError(`--input-file: ${flags.inputFile} cannot be read (${error.code})`);
+		});
+	}
+	if (argument !== "-") return argument === undefined ? undefined : Buffer.from(argument);
+	const chunks: Uint8Array[] = [];
+	for await (const chunk of frame.stdin) chunks.push(chunk);
+	return Buffer.concat(chunks);
+}

@@ -1,0 +1,26 @@
+import type { Command } from "commander";
+import { asksServer, atServer, type ServerFlags } from "../connection.ts";
+import { durationFlag } from "../flag-values.ts";
+import { examples, type Frame } from "../frame.ts";
+import { waitAndTell } from "../waiting.ts";
+
+interface Flags extends ServerFlags {
+	timeout?: number;
+}
+
+export function addWait(program: Command, frame: Frame): void {
+	const command = program
+		.command("wait <id>")
+		.summary("wait for an execution to end")
+		.description(
+			"Waits for an execution to end, shows how far it is meanwhile, and says how it ended. Ends with 0 when it completed, 6 when it ended otherwise, 7 when the time is over.",
+		)
+		.option("--timeout <duration>", "wait no longer than this, as in 30s", durationFlag);
+	asksServer(command).action((id: string, flags: Flags) =>
+		atServer(frame, flags, (ff) => {
+			const limit = flags.timeout === undefined ? undefined : { timeoutMs: flags.timeout };
+			return waitAndTell(frame, ff, id, { ...limit, json: flags.json === true });
+		}),
+	);
+	examples(command, ["flowfabric wait ex_… --timeout 5m", "flowfabric wait ex_… --json | jq .result"]);
+}

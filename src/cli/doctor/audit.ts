@@ -1,0 +1,137 @@
+import { indexOf } from "../../kernel/format.ts";
+import type { ExecutionRecord } from "../../kernel/records/execution.ts";
+import { faultOf, type RecordFault } from "../../kernel/records/inspect.ts";
+import { decode, recordTypeOf } from "../../kernel/records/record-types.ts";
+import { publicState } from "../../kernel/state.ts";
+import type { IndexEntry, QueuePosition, Store } from "../../store/port.ts";
+
+const PAGE = 500;
+const MOST_SAMPLES = 20;
+
+export interface CorruptRecord extends RecordFault {
+	partition: number;
+	key: string;
+}
+
+export interface Drift extends IndexEntry {
+	partition: number;
+	problem: "missing" | "stale";
+}
+
+/** What is in a store, and whether its index is what the records say. Samples are bounded, counts are not. */
+export interface Audit {
+	records: Record<string, number>;
+	executions: Record<string, number>;
+	documentBytes: number;
+	indexEntries: number;
+	corrupt: { count: number; samples: CorruptRecord[] };
+	drift: { missing: number; stale: number; samples: Drift[] };
+}
+
+/** Reads every record and every index entry, a page at a time. Nothing should write meanwhile. */
+export async function auditStore(store: Store, onProgress: (looked: number) => void): Promise<Audit> {
+	const audit: Audit = {
+		records: {},
+		executions: {},
+		documentBytes: 0,
+		indexEntries: 0,
+		corrupt: { count: 0, samples: [] },
+		drift: { missing: 0, stale: 0, samples: [] },
+	};
+	for (let partition = 0; partition < store.partitions; partition++) {
+		const wanted = await lookOverRecords(store, partition, audit, onProgress);
+		const rightful = await lookOverIndex(store, partition, audit);
+		// Every rightful entry was wanted once, so equal counts leave nothing to look for.
+		if (rightful < wanted) await findMissing(store, partition, audit);
+	}
+	return audit;
+}
+
+/** Returns how many index entries the records of a partition should have. */
+async function lookOverRecords(store: Store, partition: number, audit: Audit, onProgress: (looked: number) => void) {
+	let wanted = 0;
+	for await (const { key, doc } of recordsOf(store, partition)) {
+		const type = recordTypeOf(key) ?? "unknown";
+		const looked = (audit.records[type] = (audit.records[type] ?? 0) + 1);
+		if (looked % PAGE === 0) onProgress(looked);
+		audit.documentBytes += Buffer.byteLength(doc);
+		const fault = faultOf(key, doc);
+		if (fault) {
+			audit.corrupt.count += 1;
+			if (audit.corrupt.samples.length < MOST_SAMPLES) audit.corrupt.samples.push({ partition, key, ...fault });
+			continue;
+		}
+		if (type === "execution") {
+			const state = publicState(decode(key, doc) as ExecutionRecord);
+			audit.executions[state] = (audit.executions[state] ?? 0) + 1;
+		}
+		wanted += indexOf(key, doc).length;
+	}
+	return wanted;
+}
+
+/** Returns how many entries stand where their record wants them; all others are stale. */
+async function lookOverIndex(store: Store, partition: number, audit: Audit): Promise<number> {
+	let rightful = 0;
+	const { queues } = await store.queues(partition, "");
+	for (const queue of queues) {
+		for await (const page of entriesOf(store, partition, queue)) {
+			const { records } = await store.read(
+				partition,
+				page.map(({ key }) => key),
+			);
+			for (const [n, { key, score }] of page.entries()) {
+				audit.indexEntries += 1;
+				const record = records[n];
+				if (record && record.version > 0 && has(indexOf(key, record.doc), queue, score)) rightful += 1;
+				else drifted(audit, { partition, queue, key, score, problem: "stale" });
+			}
+		}
+	}
+	return rightful;
+}
+
+async function findMissing(store: Store, partition: number, audit: Audit): Promise<void> {
+	for await (const { key, doc } of recordsOf(store, partition)) {
+		if (faultOf(key, doc)) continue;
+		for (const { queue, score } of indexOf(key, doc)) {
+			const { entries } = await store.first(partition, queue, 2, justBefore(score, key));
+			if (!entries.some((entry) => entry.key === key && entry.score === score))
+				drifted(audit, { partition, queue, key, score, problem: "missing" });
+		}
+	}
+}
+
+/** Keys are ASCII where this matters, and none ends in "~". */
+function justBefore(score: number, key: string): QueuePosition {
+	const last = key.charCodeAt(key.length - 1);
+	return { score, key: `${key.slice(0, -1)}${String.fromCharCode(last - 1)}~` };
+}
+
+const has = (places: { queue: string; score: number }[], queue: string, score: number): boolean =>
+	places.some((place) => place.queue === queue && place.score === score);
+
+function drifted(audit: Audit, drift: Drift): void {
+	audit.drift[drift.problem] += 1;
+	if (audit.drift.samples.length < MOST_SAMPLES) audit.drift.samples.push(drift);
+}
+
+async function* recordsOf(store: Store, partition: number) {
+	let after: string | undefined;
+	for (;;) {
+		const { records } = await store.scan(partition, after, PAGE);
+		yield* records;
+		if (records.length < PAGE) return;
+		after = records.at(-1)?.key;
+	}
+}
+
+async function* entriesOf(store: Store, partition: number, queue: string) {
+	let after: QueuePosition | undefined;
+	for (;;) {
+		const { entries } = await store.first(partition, queue, PAGE, after);
+		if (entries.length > 0) yield entries;
+		if (entries.length < PAGE) return;
+		after = entries.at(-1);
+	}
+}

@@ -1,0 +1,68 @@
+import type { Execution } from "../../contract/replies.ts";
+import type { Terminal } from "../terminal.ts";
+import { bar } from "./bar.ts";
+import { stateName } from "./states.ts";
+import { oneLine, printFields, printTable } from "./table.ts";
+import { length, relative, when } from "./times.ts";
+
+/** One execution for a person: first how it is and why, then everything else that is not as usual. */
+export function printExecution(terminal: Terminal, execution: Execution, now: number): void {
+	const { attempt, lease, cancel, failure, progress, policy } = execution;
+	const at = (time: number | undefined) => (time === undefined ? undefined : when(time, now));
+	printFields(terminal, [
+		["id", execution.id],
+		["kind", oneLine(execution.kind)],
+		["state", stateName(terminal, execution.publicState)],
+		["why", oneLine(execution.blockingDetail)],
+		["until", at(execution.delayUntil)],
+		["progress", progress && [barOf(progress.percent), oneLine(progress.message ?? "")].filter(Boolean).join(" ")],
+		["failure", failure && `${oneLine(failure.reason)} (${failure.category})`],
+		["cancel", cancel && cancelText(cancel, now)],
+		["lane", execution.lane],
+		["namespace", execution.namespace],
+		["priority", String(execution.priority)],
+		["attempt", attempt && `${attempt.index} (${attempt.type}, ${attempt.state})`],
+		["lease", lease && `${lease.workerId} / ${lease.instanceId}, epoch ${lease.epoch}, ends ${when(lease.expiresAt, now)}`],
+		["counts", `retries ${execution.retries}, reclaims ${execution.reclaims}, replays ${execution.replays}`],
+		["created", `${when(execution.createdAt, now)} by ${oneLine(execution.createdBy)}`],
+		["started", at(execution.startedAt)],
+		["ended", at(execution.completedAt)],
+		["took", execution.completedAt && execution.startedAt ? length(execution.completedAt - execution.startedAt) : undefined],
+		["policy", Object.keys(policy).length > 0 ? JSON.stringify(policy) : undefined],
+	]);
+}
+
+const barOf = (percent: number | undefined): string => (percent === undefined ? "" : bar(percent));
+
+function cancelText({ reason, source, requestedAt, deadlineAt }: NonNullable<Execution["cancel"]>, now: number): string {
+	const why = reason === undefined ? "" : `${oneLine(reason)}; `;
+	const until = deadlineAt === undefined ? "" : `, its worker has until ${when(deadlineAt, now)}`;
+	return `${why}by ${source}, ${when(requestedAt, now)}${until}`;
+}
+
+export function printExecutions(terminal: Terminal, executions: readonly Execution[], now: number): void {
+	printTable(
+		terminal,
+		[
+			{ title: "ID", cell: ({ id }) => id },
+			{ title: "KIND", cell: ({ kind }) => kind },
+			{ title: "STATE", cell: ({ publicState }) => stateName(terminal, publicState) },
+			{ title: "LANE", cell: ({ lane }) => lane },
+			{ title: "PRIORITY", cell: ({ priority }) => String(priority), align: "right" },
+			{ title: "CREATED", cell: ({ createdAt }) => relative(createdAt, now) },
+			{ title: "DETAIL", cell: detail },
+		],
+		executions,
+	);
+}
+
+/** The one thing worth a column: what it waits for, how far it is, or what went wrong. */
+export function detail({ blockingDetail, progress, failure, cancel, publicState }: Execution): string {
+	if (blockingDetail) return blockingDetail;
+	if (publicState === "active" && progress) {
+		const percent = progress.percent === undefined ? "" : `${Math.floor(progress.percent)} %`;
+		return [percent, progress.message].filter(Boolean).join(" ");
+	}
+	if (publicState === "cancelled") return cancel?.reason ?? "";
+	return publicState === "completed" ? "" : (failure?.reason ?? "");
+}

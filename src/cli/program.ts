@@ -1,0 +1,70 @@
+import { readFileSync } from "node:fs";
+import { Command, CommanderError } from "commander";
+import { EXIT_CODES, type ExitName, exitNameOf } from "./exit-codes.ts";
+import { type AddCommand, describeError, exitCodeHelp, type Frame } from "./frame.ts";
+import { type Environment, type Output, Terminal } from "./terminal.ts";
+
+/** Every command there is, in the order `--help` shows them. A new area is one file and one line here. */
+const COMMANDS: readonly AddCommand[] = [];
+
+/** The world a command line runs in; a test gives its own. */
+export interface World {
+	stdout: Output;
+	stderr: Output;
+	stdin: AsyncIterable<Uint8Array>;
+	env: Environment;
+	onStop(listener: () => void): () => void;
+}
+
+/** Runs one command line and says what the process should end with. */
+export async function runCommandLine(args: readonly string[], world: World): Promise<number> {
+	const terminal = new Terminal(world.stdout, world.stderr, world.env);
+	let ended: ExitName = "ok";
+	const frame: Frame = {
+		terminal,
+		env: world.env,
+		stdin: world.stdin,
+		onStop: world.onStop,
+		end: (how) => {
+			ended = how;
+		},
+	};
+	try {
+		await makeProgram(frame).parseAsync([...args], { from: "user" });
+		return EXIT_CODES[ended].code;
+	} catch (error) {
+		terminal.status("");
+		if (error instanceof CommanderError && error.exitCode === 0) return EXIT_CODES.ok.code;
+		// Commander prints its help by itself when no command was named; it has nothing more to say then.
+		if (error instanceof CommanderError && error.code === "commander.help") return EXIT_CODES.misuse.code;
+		const how = error instanceof CommanderError ? "misuse" : exitNameOf(error);
+		const exitCode = EXIT_CODES[how].code;
+		const { line, body } = describeError(error);
+		if (args.includes("--json")) terminal.note(JSON.stringify({ error: body, exitCode }));
+		else terminal.note(`${terminal.noteStyle("red", "flowfabric:")} ${line}`);
+		return exitCode;
+	}
+}
+
+export function makeProgram(frame: Frame): Command {
+	const program = new Command("flowfabric")
+		.description("Durable execution for long-running work: serve it, submit to it, look into it.")
+		.version(version(), "-V, --version")
+		.exitOverride()
+		.configureHelp({ showGlobalOptions: false })
+		.configureOutput({
+			writeOut: (text) => frame.terminal.write(text),
+			writeErr: (text) => frame.terminal.note(text.trimEnd()),
+			outputError: () => {},
+			getOutHelpWidth: () => frame.terminal.columns ?? 100,
+			getErrHelpWidth: () => 100,
+		})
+		.addHelpText("after", exitCodeHelp());
+	for (const add of COMMANDS) add(program, frame);
+	return program;
+}
+
+export function version(): string {
+	const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+	return (JSON.parse(text) as { version: string }).version;
+}

@@ -1,0 +1,81 @@
+import { isStoreUrl, STORE_URLS } from "../../store/open.ts";
+import type { Setting } from "./setting.ts";
+import { readTokensFile } from "./tokens-file.ts";
+import { address, oneOf, origins, token, wholeNumber } from "./values.ts";
+
+export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
+export const LOG_FORMATS = ["json", "pretty"] as const;
+
+/**
+ * Everything a server can be told. This table is what `serve` and `dev` read, what their `--help` shows, and what the
+ * table in docs/operations.md is held against.
+ */
+export const SERVER_SETTINGS = {
+	store: {
+		env: "FF_STORE",
+		flag: "--store <url>",
+		about: "where everything is kept",
+		byDefault: "sqlite:./flowfabric.db",
+		allowed: `must be ${STORE_URLS}`,
+		parse: (text: string) => (isStoreUrl(text) ? text : undefined),
+	},
+	listen: {
+		env: "FF_LISTEN_ADDR",
+		flag: "--listen <host:port>",
+		about: "where the server listens; port 0 takes a free one",
+		byDefault: "127.0.0.1:9090",
+		allowed: "must be host:port with a port from 0 to 65535, as in 127.0.0.1:9090 or [::1]:9090",
+		parse: address,
+	},
+	apiToken: {
+		env: "FF_API_TOKEN",
+		about: "a token with the role admin",
+		allowed: "must be 1 to 1024 printable ASCII characters without spaces",
+		secret: true,
+		parse: token,
+	},
+	tokens: {
+		env: "FF_API_TOKENS_FILE",
+		flag: "--tokens-file <path>",
+		about: "a JSON file of tokens, each with its hash, name, role and perhaps a namespace",
+		allowed: "must name a readable file",
+		parse: readTokensFile,
+	},
+	partitions: {
+		env: "FF_FLOW_PARTITIONS",
+		flag: "--partitions <count>",
+		about: "partitions of a new store; an existing one must have as many",
+		allowed: "must be an integer from 1 to 256",
+		parse: wholeNumber(1, 256),
+	},
+	retentionMs: {
+		env: "FF_RETENTION_MS",
+		flag: "--retention-ms <ms>",
+		about: "how long ended executions are kept unless their policy says otherwise; 0 keeps them",
+		byDefault: "86400000",
+		allowed: "must be an integer number of milliseconds from 0 to 315360000000 (ten years)",
+		parse: wholeNumber(0, 315_360_000_000),
+	},
+	corsOrigins: {
+		env: "FF_CORS_ORIGINS",
+		flag: "--cors-origins <list>",
+		about: "origins whose pages may call the API, separated by commas",
+		allowed: "must be origins such as https://example.org separated by commas, or *",
+		parse: origins,
+	},
+	logLevel: {
+		env: "FF_LOG_LEVEL",
+		flag: "--log-level <level>",
+		about: "least important lines to log",
+		byDefault: "info",
+		allowed: `must be one of ${LOG_LEVELS.join(", ")}`,
+		parse: oneOf(...LOG_LEVELS),
+	},
+	logFormat: {
+		env: "FF_LOG_FORMAT",
+		flag: "--log-format <format>",
+		about: "json for machines, pretty for people; without it, pretty on a terminal",
+		allowed: `must be one of ${LOG_FORMATS.join(", ")}`,
+		parse: oneOf(...LOG_FORMATS),
+	},
+} as const satisfies Record<string, Setting<unknown>>;

@@ -1,0 +1,56 @@
+import { readFileSync } from "node:fs";
+import Type, { type Static } from "typebox";
+import { FlowFabricError } from "../../contract/errors.ts";
+import { name, namespace } from "../../contract/fields.ts";
+import { shape } from "../../contract/validate.ts";
+import { SettingError } from "./setting.ts";
+
+const ROLES = ["viewer", "submitter", "worker", "operator", "admin"] as const;
+
+const entry = Type.Object(
+	{
+		hash: Type.String({
+			pattern: "^[0-9a-f]{64}$",
+			allowed: "must be the SHA-256 of the token as 64 lower-case hex digits",
+		}),
+		name,
+		role: Type.Enum([...ROLES], { allowed: `must be one of ${ROLES.join(", ")}` }),
+		namespace: Type.Optional(namespace),
+	},
+	{ additionalProperties: false, allowed: "must be {hash, name, role, namespace?}" },
+);
+
+const file = shape(
+	Type.Object(
+		{ tokens: Type.Array(entry, { minItems: 1, allowed: "must be a list of at least one {hash, name, role, namespace?}" }) },
+		{ additionalProperties: false },
+	),
+);
+
+export type TokenEntry = Static<typeof entry>;
+
+/** What is wrong in it is told by place and field; hashes are never shown. */
+export function readTokensFile(path: string): TokenEntry[] {
+	const refuse = (problem: string) => new SettingError("FF_API_TOKENS_FILE", `${path}: ${problem}`);
+	let parsed: unknown;
+	try {
+		parsed = JSON.parse(readFileSync(path, "utf8"));
+	} catch (error) {
+		const unreadable = (error as NodeJS.ErrnoException).code;
+		throw refuse(unreadable ? `cannot be read (${unreadable})` : "must be JSON");
+	}
+	try {
+		const { tokens } = file.check({ tokens: parsed });
+		for (const field of ["hash", "name"] as const) {
+			const seen = new Set<string>();
+			for (const [n, each] of tokens.entries()) {
+				if (seen.has(each[field])) throw refuse(`tokens[${n}].${field}: is there twice`);
+				seen.add(each[field]);
+			}
+		}
+		return tokens;
+	} catch (error) {
+		if (!(error instanceof FlowFabricError)) throw error;
+		throw refuse(error.message.replace(/(\.hash: .*), got .*/, "$1"));
+	}
+}

@@ -1,0 +1,61 @@
+/** How values of settings and flags are read; undefined for what is not allowed. */
+
+export function wholeNumber(low: number, high: number): (text: string) => number | undefined {
+	return (text) => {
+		if (!/^\d{1,16}$/.test(text)) return undefined;
+		const value = Number(text);
+		return value >= low && value <= high ? value : undefined;
+	};
+}
+
+export function oneOf<const T extends string>(...names: readonly T[]): (text: string) => T | undefined {
+	return (text) => names.find((name) => name === text);
+}
+
+export interface Address {
+	host: string;
+	port: number;
+}
+
+/** `host:port`; an IPv6 host stands in brackets. */
+export function address(text: string): Address | undefined {
+	const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/.exec(text);
+	const host = match?.[1] ?? match?.[2];
+	const port = Number(match?.[3]);
+	return host !== undefined && port <= 65_535 ? { host, port } : undefined;
+}
+
+/** Origins as browsers send them: scheme, host and port, nothing behind. */
+export function origins(text: string): string[] | undefined {
+	const listed = text.split(",").map((each) => each.trim());
+	return listed.every((each) => each === "*" || isOrigin(each)) ? listed : undefined;
+}
+
+function isOrigin(text: string): boolean {
+	return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}
+
+export function httpUrl(text: string): string | undefined {
+	return /^https?:\/\//.test(text) && URL.canParse(text) ? text : undefined;
+}
+
+/** What can stand in an Authorization header. */
+export function token(text: string): string | undefined {
+	return /^[\x21-\x7e]{1,1024}$/.test(text) ? text : undefined;
+}
+
+const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+export const DURATION_ALLOWED = "must be a duration such as 500ms, 10s, 5m, 2h or 1d";
+
+/** Milliseconds; a bare number is milliseconds already. */
+export function duration(text: string): number | undefined {
+	const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text);
+	const unit = UNITS[match?.[2] ?? "ms"];
+	return match && unit !== undefined ? Math.round(Number(match[1]) * unit) : undefined;
+}
+
+/** A store's URL without the password in it. */
+export function withoutPassword(url: string): string {
+	return url.replace(/^([a-z+]+:\/\/[^/@:]*):[^/@]*@/i, "$1:***@");
+}
