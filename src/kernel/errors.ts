@@ -13,8 +13,12 @@ interface ErrorEntry {
 export const ERRORS = {
 	invalid_input: { status: 400, retryable: false, message: "the request is not valid" },
 	fence_required: { status: 400, retryable: false, message: "this call needs fence {leaseId, epoch}" },
+	unauthorized: { status: 401, retryable: false, message: "a valid token is needed" },
+	forbidden: { status: 403, retryable: false, message: "the token does not allow this" },
+	not_found: { status: 404, retryable: false, message: "no such route" },
 	execution_not_found: { status: 404, retryable: false, message: "no such execution" },
 	result_not_found: { status: 404, retryable: false, message: "the execution ended without a result" },
+	method_not_allowed: { status: 405, retryable: false, message: "the route has no such method" },
 	idempotency_conflict: {
 		status: 409,
 		retryable: false,
@@ -35,6 +39,7 @@ export const ERRORS = {
 		message: "the store was created with other partition counts than configured",
 	},
 	payload_too_large: { status: 413, retryable: false, message: "the payload is too large" },
+	too_many_requests: { status: 429, retryable: true, message: "too many of these calls are under way" },
 	corrupt_record: { status: 500, retryable: false, message: "a stored record cannot be read" },
 	internal: { status: 500, retryable: false, message: "an internal error; see the log" },
 	store_invalid: { status: 503, retryable: false, message: "the store is not a FlowFabric store" },
@@ -42,7 +47,9 @@ export const ERRORS = {
 	store_too_new: { status: 503, retryable: false, message: "the store was written by a newer version of FlowFabric" },
 	store_in_use: { status: 503, retryable: false, message: "the store is open in another process" },
 	store_unavailable: { status: 503, retryable: true, message: "the store did not answer" },
+	unreachable: { status: 503, retryable: true, message: "the server could not be reached" },
 	shutting_down: { status: 503, retryable: true, message: "the engine is shutting down" },
+	request_timeout: { status: 504, retryable: true, message: "the request did not arrive in time" },
 	wait_timeout: { status: 504, retryable: true, message: "the wait ended before the execution did" },
 } as const satisfies Record<string, ErrorEntry>;
 

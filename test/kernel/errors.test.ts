@@ -7,6 +7,9 @@ const table = Object.entries(ERRORS) as [ErrorCode, { status: number; retryable:
 const named: [code: ErrorCode, status: number][] = [
 	["invalid_input", 400],
 	["fence_required", 400],
+	["unauthorized", 401],
+	["forbidden", 403],
+	["not_found", 404],
 	["execution_not_found", 404],
 	["result_not_found", 404],
 	["result_not_ready", 409],
@@ -19,6 +22,7 @@ const named: [code: ErrorCode, status: number][] = [
 	["lease_revoked", 409],
 	["lane_draining", 409],
 	["payload_too_large", 413],
+	["too_many_requests", 429],
 	["corrupt_record", 500],
 	["store_unavailable", 503],
 	["shutting_down", 503],
@@ -31,8 +35,8 @@ describe("the table of errors", () => {
 		});
 	}
 
-	it("uses only the statuses of the specification", () => {
-		const allowed = [400, 401, 403, 404, 409, 413, 429, 500, 503, 504];
+	it("uses only the statuses of the specification, and 405", () => {
+		const allowed = [400, 401, 403, 404, 405, 409, 413, 429, 500, 503, 504];
 		expect(table.filter(([, { status }]) => !allowed.includes(status))).toEqual([]);
 	});
 

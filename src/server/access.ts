@@ -1,0 +1,48 @@
+/** Who may call what. */
+
+export const ROLES = ["viewer", "submitter", "worker", "operator", "admin"] as const;
+export type Role = (typeof ROLES)[number];
+
+const READ: readonly Role[] = ["viewer", "submitter", "worker", "operator", "admin"];
+const SUBMIT: readonly Role[] = ["submitter", "operator", "admin"];
+const WORK: readonly Role[] = ["worker", "admin"];
+const OPERATE: readonly Role[] = ["operator", "admin"];
+/** A holder cancels with its fence; without one a worker is refused. */
+const CANCEL: readonly Role[] = ["submitter", "worker", "operator", "admin"];
+
+/** Routes anyone may call. */
+export const OPEN = "open";
+
+/** Every route and the roles it is for; a route that is missing here cannot be registered. */
+export const ACCESS = {
+	"POST /v1/executions": SUBMIT,
+	"POST /v1/executions/batch": SUBMIT,
+	"GET /v1/executions": READ,
+	"GET /v1/executions/:id": READ,
+	"GET /v1/executions/:id/input": READ,
+	"GET /v1/executions/:id/result": READ,
+	"GET /v1/executions/:id/wait": READ,
+	"GET /v1/executions/:id/events": READ,
+	"GET /v1/executions/:id/attempts": READ,
+	"POST /v1/executions/:id/cancel": CANCEL,
+	"POST /v1/executions/:id/replay": OPERATE,
+	"POST /v1/executions/:id/revoke-lease": OPERATE,
+	"DELETE /v1/executions/:id": OPERATE,
+
+	"POST /v1/claims": WORK,
+	"POST /v1/leases/renew": WORK,
+	"POST /v1/leases/complete": WORK,
+	"POST /v1/executions/:id/complete": WORK,
+	"POST /v1/executions/:id/fail": WORK,
+	"POST /v1/executions/:id/delay": WORK,
+	"POST /v1/executions/:id/release": WORK,
+	"POST /v1/executions/:id/progress": WORK,
+	"GET /v1/workers/:instanceId/notices": WORK,
+
+	"GET /healthz": OPEN,
+	"GET /readyz": OPEN,
+	"GET /metrics": OPEN,
+	"GET /openapi.json": OPEN,
+} as const satisfies Record<string, readonly Role[] | typeof OPEN>;
+
+export type RouteName = keyof typeof ACCESS;

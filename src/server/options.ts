@@ -1,0 +1,67 @@
+import type { Logger as PinoLogger } from "pino";
+import type { Backend } from "../contract/backend.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { Role } from "./access.ts";
+import type { PoolName } from "./pools.ts";
+
+/** One who may call. The token itself is never kept: its SHA-256 is. */
+export interface TokenEntry {
+	/** Who acts, in events, as `createdBy` and in audit lines. */
+	name: string;
+	role: Role;
+	/** Everything outside this namespace does not exist for its holder. */
+	namespace?: string;
+	/** SHA-256 of the token as 64 hex digits. */
+	hash: string;
+}
+
+/** On whose behalf a call is made. */
+export interface ServerCaller {
+	actor: string;
+	namespace?: string;
+}
+
+/** Everything a server is told when it starts; `startServer` checks it all before it listens. */
+export interface ServerOptions {
+	/** The engine behind the backend, for metrics and readiness. */
+	engine: Engine;
+	/** The interface as one caller sees it; asked once per token. */
+	backendFor(caller: ServerCaller): Backend;
+	/** Where to listen (127.0.0.1). Without any token only a loopback address is accepted. */
+	host?: string;
+	/** 0 takes a free port (9090). */
+	port?: number;
+	/** One token that may do everything; its name is `admin`. */
+	adminToken?: string;
+	tokens?: readonly TokenEntry[];
+	/** Origins that browsers may call from; none unless given. */
+	corsOrigins?: readonly string[];
+	/** Shows `/metrics` to everyone, not only to loopback and to tokens that may read. */
+	openMetrics?: boolean;
+	/** `/openapi.json` and `/docs` (true). */
+	docs?: boolean;
+	/** Where log lines go; nothing is logged without it. */
+	log?: PinoLogger;
+	/** Shown in the start line: which store this is. Never its password. */
+	storeName?: string;
+	/** Most calls of a kind that may wait at the same time. */
+	pools?: Partial<Record<PoolName, number>>;
+	/** Most open connections (8192). */
+	maxConnections?: number;
+	/** How long a request may take to arrive (30000). */
+	requestTimeoutMs?: number;
+	/** How long an idle connection is kept (72000). */
+	keepAliveMs?: number;
+	/** Silence after which a tail is sent a comment (15000). */
+	heartbeatMs?: number;
+	/** How long `close()` lets calls finish (15000). */
+	graceMs?: number;
+}
+
+export interface RunningServer {
+	/** Such as `http://127.0.0.1:9090`. */
+	address: string;
+	port: number;
+	/** Stops accepting, ends waits and tails, lets calls finish; the engine stays open and is its opener's to close. */
+	close(): Promise<void>;
+}
