@@ -2,6 +2,7 @@
 import { runCommandLine } from "./program.ts";
 
 const STOP_SIGNALS = ["SIGINT", "SIGTERM"] as const;
+const LINGER_MS = 500;
 
 /** Caught once: the second signal finds nobody in its way and ends the process. */
 function onStop(listener: () => void): () => void {
@@ -29,3 +30,6 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
 	env: process.env,
 	onStop,
 });
+
+// Whatever still holds the process had its time to close.
+setTimeout(() => process.exit(), LINGER_MS).unref();

@@ -1,11 +1,38 @@
-import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
+import { addBench } from "./commands/bench.ts";
+import { addCancel } from "./commands/cancel.ts";
+import { addDev } from "./commands/dev.ts";
+import { addDoctor } from "./commands/doctor.ts";
+import { addEvents } from "./commands/events.ts";
+import { addGet } from "./commands/get.ts";
+import { addLanes } from "./commands/lanes.ts";
+import { addList } from "./commands/list.ts";
+import { addReplay } from "./commands/replay.ts";
+import { addServe } from "./commands/serve.ts";
+import { addSubmit } from "./commands/submit.ts";
+import { addWait } from "./commands/wait.ts";
+import { addWorkers } from "./commands/workers.ts";
 import { EXIT_CODES, type ExitName, exitNameOf } from "./exit-codes.ts";
 import { type AddCommand, describeError, exitCodeHelp, type Frame } from "./frame.ts";
+import { version } from "./package.ts";
 import { type Environment, type Output, Terminal } from "./terminal.ts";
 
 /** Every command there is, in the order `--help` shows them. A new area is one file and one line here. */
-const COMMANDS: readonly AddCommand[] = [];
+const COMMANDS: readonly AddCommand[] = [
+	addServe,
+	addDev,
+	addSubmit,
+	addGet,
+	addList,
+	addWait,
+	addEvents,
+	addCancel,
+	addReplay,
+	addLanes,
+	addWorkers,
+	addDoctor,
+	addBench,
+];
 
 /** The world a command line runs in; a test gives its own. */
 export interface World {
@@ -62,9 +89,4 @@ export function makeProgram(frame: Frame): Command {
 		.addHelpText("after", exitCodeHelp());
 	for (const add of COMMANDS) add(program, frame);
 	return program;
-}
-
-export function version(): string {
-	const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-	return (JSON.parse(text) as { version: string }).version;
 }

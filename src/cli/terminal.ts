@@ -45,6 +45,15 @@ export class Terminal {
 		return this.#out.isTTY ? (this.#out.columns ?? DEFAULT_COLUMNS) : undefined;
 	}
 
+	/** For what writes by itself, such as a log. */
+	get output(): Output {
+		return this.#out;
+	}
+
+	get errors(): Output {
+		return this.#err;
+	}
+
 	print(line = ""): void {
 		this.#hideStatus();
 		this.#out.write(`${line}\n`);

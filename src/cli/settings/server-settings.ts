@@ -1,7 +1,7 @@
 import { isStoreUrl, STORE_URLS } from "../../store/open.ts";
 import type { Setting } from "./setting.ts";
 import { readTokensFile } from "./tokens-file.ts";
-import { address, oneOf, origins, token, wholeNumber } from "./values.ts";
+import { address, oneOf, origins, token, truth, wholeNumber } from "./values.ts";
 
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
 export const LOG_FORMATS = ["json", "pretty"] as const;
@@ -62,6 +62,14 @@ export const SERVER_SETTINGS = {
 		about: "origins whose pages may call the API, separated by commas",
 		allowed: "must be origins such as https://example.org separated by commas, or *",
 		parse: origins,
+	},
+	openMetrics: {
+		env: "FF_OPEN_METRICS",
+		flag: "--open-metrics <true|false>",
+		about: "show /metrics to everyone, not only on loopback and to tokens",
+		byDefault: "false",
+		allowed: "must be true or false",
+		parse: truth,
 	},
 	logLevel: {
 		env: "FF_LOG_LEVEL",

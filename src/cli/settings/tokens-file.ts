@@ -1,11 +1,12 @@
 import { readFileSync } from "node:fs";
-import Type, { type Static } from "typebox";
+import Type from "typebox";
 import { FlowFabricError } from "../../contract/errors.ts";
 import { name, namespace } from "../../contract/fields.ts";
 import { shape } from "../../contract/validate.ts";
+import { ROLES } from "../../server/access.ts";
+import type { TokenEntry } from "../../server/options.ts";
 import { SettingError } from "./setting.ts";
 
-const ROLES = ["viewer", "submitter", "worker", "operator", "admin"] as const;
 
 const entry = Type.Object(
 	{
@@ -26,8 +27,6 @@ const file = shape(
 		{ additionalProperties: false },
 	),
 );
-
-export type TokenEntry = Static<typeof entry>;
 
 /** What is wrong in it is told by place and field; hashes are never shown. */
 export function readTokensFile(path: string): TokenEntry[] {

@@ -12,6 +12,10 @@ export function oneOf<const T extends string>(...names: readonly T[]): (text: st
 	return (text) => names.find((name) => name === text);
 }
 
+export function truth(text: string): boolean | undefined {
+	return text === "true" ? true : text === "false" ? false : undefined;
+}
+
 export interface Address {
 	host: string;
 	port: number;

@@ -1,0 +1,102 @@
+import type { Command } from "commander";
+import { FlowFabric } from "../../library/flowfabric.ts";
+import { withJson } from "../connection.ts";
+import { type DemoKinds, demoWorker } from "../dev/demo-worker.ts";
+import { submitSamples } from "../dev/samples.ts";
+import { DemoShow } from "../dev/show.ts";
+import { printFields } from "../format/table.ts";
+import { examples, type Frame } from "../frame.ts";
+import { type Hosted, host, type ServerSettings } from "../hosting.ts";
+import { makeLog } from "../log.ts";
+import { version } from "../package.ts";
+import { SERVER_SETTINGS } from "../settings/server-settings.ts";
+import { addFlags, readSettings } from "../settings/setting.ts";
+import { withoutPassword } from "../settings/values.ts";
+import { askedToStop, closeInTime } from "../stopping.ts";
+import type { Terminal } from "../terminal.ts";
+
+const FOLLOW_MS = 30_000;
+
+/** A demonstration is to be looked at, so its server logs only what somebody should look at. */
+const DEV_SETTINGS = { ...SERVER_SETTINGS, logLevel: { ...SERVER_SETTINGS.logLevel, byDefault: "warn" } } as const;
+
+export function addDev(program: Command, frame: Frame): void {
+	const command = program
+		.command("dev")
+		.summary("a server with a demo worker and sample work, to try things out")
+		.description(
+			"Runs a server on an embedded store with a worker in the same process, shows sample work being done, and goes on until Ctrl-C.",
+		);
+	withJson(addFlags(command, DEV_SETTINGS)).action(async (flags: { json?: boolean }) => {
+		const { terminal } = frame;
+		const settings = readSettings(DEV_SETTINGS, flags, frame.env);
+		const log = makeLog(settings, terminal.errors);
+		const asked = askedToStop(frame);
+		const hosted = await host(settings, log);
+		const ff = new FlowFabric<DemoKinds>(hosted.backend);
+		const show = new DemoShow(terminal, flags.json === true);
+		if (flags.json) terminal.jsonLine({ listening: { address: hosted.address, docs: `${hosted.address}/docs` } });
+		else printHead(terminal, settings, hosted);
+		const samples = await submitSamples(ff);
+		show.expect(samples);
+		const worker = demoWorker(ff, show, log);
+		await worker.start();
+		const over = new AbortController();
+		void asked.then(() => over.abort());
+		const shown = Promise.all(samples.map(({ id }) => showHistory(ff, id, show, over.signal)));
+		await Promise.race([shown, asked]);
+		if (!over.signal.aborted) {
+			if (flags.json) terminal.jsonLine({ ready: true });
+			else printTail(terminal, hosted.address, settings.apiToken !== undefined || settings.tokens !== undefined);
+		}
+		await asked;
+		await closeInTime(frame, async () => {
+			await worker.stop({ graceMs: 2000 });
+			await hosted.close();
+		});
+		if (!flags.json) terminal.print("\nStopped. Nothing that was accepted is lost: start it again and it goes on.");
+	});
+	examples(command, ["flowfabric dev", "flowfabric dev --store memory: --listen 127.0.0.1:0"]);
+}
+
+/** Tells every event of one sample until it has ended. */
+async function showHistory(ff: FlowFabric<DemoKinds>, id: string, show: DemoShow, signal: AbortSignal): Promise<void> {
+	let cursor: string | undefined;
+	let seen = 0;
+	while (!signal.aborted) {
+		const over = (await ff.get(id)).state.lifecyclePhase === "terminal";
+		const page = await ff.backend.executions.events(
+			id,
+			{ ...(over ? undefined : { waitMs: FOLLOW_MS }), ...(cursor === undefined ? undefined : { cursor }) },
+			signal,
+		);
+		for (const event of page.events) show.event(event);
+		seen += page.events.length;
+		cursor = page.nextCursor;
+		if (over && page.events.length === 0 && seen > 0) return;
+	}
+}
+
+function printHead(terminal: Terminal, { store }: ServerSettings, { address }: Hosted): void {
+	terminal.print(`${terminal.style("bold", `FlowFabric ${version()}`)} with a worker and sample work\n`);
+	printFields(terminal, [
+		["server", address],
+		["API docs", `${address}/docs`],
+		["store", withoutPassword(store)],
+	]);
+	terminal.print();
+}
+
+function printTail(terminal: Terminal, address: string, guarded: boolean): void {
+	const header = guarded ? ' -H "authorization: Bearer $FF_TOKEN"' : "";
+	const flags = address === "http://127.0.0.1:9090" ? "" : ` --url ${address}`;
+	terminal.print(`
+${terminal.style("bold", "Try it")} in another terminal; the worker here knows greet, flaky and slow:
+
+  curl -s ${address}/v1/executions${header} -H "content-type: application/json" -d '{"kind": "greet", "input": {"name": "you"}}'
+  curl -s "${address}/v1/executions?limit=5"${header}
+  npx flowfabric submit slow '{"steps": 20}' --wait${flags}
+  npx flowfabric list${flags}
+
+Ctrl-C stops it.`);
+}

@@ -1,0 +1,43 @@
+import type { Command } from "commander";
+import { asksServer, type ServerFlags } from "../connection.ts";
+import { examineServer } from "../doctor/examine-server.ts";
+import { examineStore } from "../doctor/examine-store.ts";
+import type { Findings } from "../doctor/findings.ts";
+import { printFields } from "../format/table.ts";
+import { examples, type Frame } from "../frame.ts";
+
+interface Flags extends ServerFlags {
+	store?: string;
+}
+
+export function addDoctor(program: Command, frame: Frame): void {
+	const command = program
+		.command("doctor")
+		.summary("look a server or a store over")
+		.description(
+			"Looks a running server over; or, with --store, a store no server is running on: its file, every record, and whether the index is what the records say. Ends with 1 when something is wrong.",
+		)
+		.option("--store <url>", "look this store over; one of an earlier version is migrated by opening it");
+	asksServer(command).action(async (flags: Flags) => {
+		const findings = flags.store === undefined ? await examineServer(frame, flags) : await examineStore(frame, flags.store);
+		if (flags.json) frame.terminal.json(findings);
+		else print(frame, findings);
+		if (findings.problems.length > 0) frame.end("failure");
+	});
+	examples(command, ["flowfabric doctor", "flowfabric doctor --store sqlite:./flowfabric.db --json"]);
+}
+
+function print({ terminal }: Frame, { facts, problems }: Findings): void {
+	printFields(
+		terminal,
+		Object.entries(facts).map(([name, value]) => [name, typeof value === "object" ? counts(value) : String(value)]),
+	);
+	terminal.print();
+	if (problems.length === 0) return terminal.print(terminal.style("green", "Nothing is wrong."));
+	for (const problem of problems) terminal.print(`${terminal.style("red", "problem")}  ${problem}`);
+}
+
+function counts(value: Record<string, number>): string {
+	const listed = Object.entries(value).map(([name, count]) => `${name} ${count}`);
+	return listed.length > 0 ? listed.join(", ") : "none";
+}
