@@ -10,6 +10,7 @@ import type {
 	EventPage,
 	Execution,
 	ExecutionPage,
+	FollowedEvent,
 	RenewedLease,
 	WorkerNotice,
 } from "./replies.ts";
@@ -23,6 +24,11 @@ import type {
 	RenewRequest,
 } from "./worker-protocol.ts";
 
+export interface FollowOptions {
+	cursor?: string;
+	signal?: AbortSignal;
+}
+
 /** What can be asked about executions. */
 export interface ExecutionCalls {
 	create(request: CreateRequest): Promise<Created>;
@@ -33,7 +39,9 @@ export interface ExecutionCalls {
 	result(id: string): Promise<Bytes>;
 	/** The execution once it has ended, or as it is when the time is over. */
 	wait(id: string, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<Execution>;
-	events(id: string, request?: EventsRequest): Promise<EventPage>;
+	events(id: string, request?: EventsRequest, signal?: AbortSignal): Promise<EventPage>;
+	/** Every event as it comes, until the signal aborts; goes on behind `cursor`, or starts with the first. */
+	follow(id: string, options?: FollowOptions): AsyncIterable<FollowedEvent>;
 	attempts(id: string): Promise<AttemptView[]>;
 	cancel(id: string, request?: CancelRequest): Promise<{ publicState: PublicState; cancelRequested?: true }>;
 	replay(id: string): Promise<{ publicState: PublicState; replays: number }>;

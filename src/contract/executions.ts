@@ -164,11 +164,15 @@ export const listRequest = shape(
 );
 export type ListRequest = Static<typeof listRequest.schema>;
 
+/** Longest wait of one call over HTTP. */
+export const MAX_POLL_MS = 30_000;
+
 export const eventsRequest = shape(
 	Type.Object(
 		{
 			limit: Type.Optional(integer(1, 1000, "Most events on a page (100)")),
 			cursor: Type.Optional(text(1, 4096, "Where the page before this one ended")),
+			waitMs: Type.Optional(integer(0, MAX_POLL_MS, "How long to wait for the next event when there is none (0)")),
 		},
 		{ additionalProperties: false, allowed: "must be an object" },
 	),

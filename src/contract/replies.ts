@@ -23,6 +23,7 @@ export interface ErrorBody {
 export interface CreatedItem {
 	ok: boolean;
 	id?: string;
+	publicState?: PublicState;
 	created?: boolean;
 	error?: ErrorBody;
 }
@@ -63,6 +64,12 @@ export interface EventPage {
 	events: ExecutionEvent[];
 	/** Always there: reading on from it gives what happened since. */
 	nextCursor: string;
+}
+
+/** An event and where reading goes on behind it. */
+export interface FollowedEvent {
+	cursor: string;
+	event: ExecutionEvent;
 }
 
 export interface AttemptView {

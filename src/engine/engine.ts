@@ -9,6 +9,7 @@ import { ClaimDispatcher } from "./claim-dispatcher.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { DueMinder } from "./due-minder.ts";
 import { UuidMint } from "./mint.ts";
+import type { EngineObserver } from "./observer.ts";
 import { type BatchReport, PartitionRunner } from "./partition-runner.ts";
 import type { UnitDraft } from "./unit-draft.ts";
 import { Watchers } from "./watchers.ts";
@@ -57,6 +58,8 @@ export class Engine {
 	readonly counters: EngineCounters = { commands: 0, units: 0, commits: 0, lost: 0, worstLosses: 0, duties: {} };
 	/** Told of every unit that was committed. */
 	onCommitted: ((unit: UnitDraft) => void) | undefined;
+	/** Counts what happens here; whoever wants metrics sets it. */
+	observer: EngineObserver | undefined;
 	readonly #minders: readonly DueMinder[];
 	readonly #onFault: NonNullable<EngineOptions["onFault"]>;
 	#stopSweep: (() => void) | undefined;
@@ -67,7 +70,11 @@ export class Engine {
 		this.clock = options.clock ?? systemClock;
 		this.random = options.random ?? Math.random;
 		this.kernel = options.kernel ?? theKernel;
-		this.#onFault = options.onFault ?? (() => {});
+		const onFault = options.onFault ?? (() => {});
+		this.#onFault = (fault) => {
+			this.observer?.fault();
+			onFault(fault);
+		};
 		const { partitions } = this.store;
 		const idMint = new UuidMint(() => Date.now(), options.randomHex);
 		const engineId = options.engineId ?? idMint.next();
@@ -98,6 +105,7 @@ export class Engine {
 					random: this.random,
 					onDuty: (duty) => {
 						this.counters.duties[duty] = (this.counters.duties[duty] ?? 0) + 1;
+						this.observer?.duty(duty);
 					},
 					onFailure: (key, error, parked) => this.#onFault({ about: parked ? `${key} is parked` : key, error }),
 				}),
@@ -175,6 +183,7 @@ export class Engine {
 		this.counters.units += batch.units;
 		this.counters.lost += batch.lost;
 		this.counters.worstLosses = Math.max(this.counters.worstLosses, batch.worstLosses);
+		this.observer?.batch(batch);
 	}
 
 	#committed(unit: UnitDraft, partition: number): void {
@@ -186,6 +195,7 @@ export class Engine {
 			if (this.watchers.size > 0) this.watchers.changed(key);
 		}
 		this.onCommitted?.(unit);
+		this.observer?.unit(unit);
 	}
 
 	#noticed(notice: Notice): void {

@@ -45,6 +45,8 @@ export interface BatchReport {
 	lost: number;
 	/** The most often in a row that one of its commands has lost. */
 	worstLosses: number;
+	/** How long the store took over it. */
+	ms: number;
 }
 
 /**
@@ -245,6 +247,7 @@ export class PartitionRunner {
 		if (units.length === 0) return [];
 		this.#batchNumber += 1;
 		const batch: Batch = { engine: this.#options.engineId, number: this.#batchNumber, at, units };
+		const sentAt = this.#options.clock.monotonic();
 		const reply = await this.#send(batch, drafts);
 		if (!reply) return [];
 		if (reply.results.length === 0) {
@@ -254,7 +257,7 @@ export class PartitionRunner {
 		const mine = units.some(hasWrites) ? 1 : 0;
 		if (reply.commit > this.#lastCommit + mine) this.heads.forgetAll();
 		this.#lastCommit = Math.max(reply.commit, this.#lastCommit);
-		return this.#settle(drafts, reply);
+		return this.#settle(drafts, reply, this.#options.clock.monotonic() - sentAt);
 	}
 
 	async #send(batch: Batch, drafts: UnitDraft[]): Promise<CommitReply | undefined> {
@@ -277,9 +280,9 @@ export class PartitionRunner {
 		}
 	}
 
-	#settle(drafts: UnitDraft[], reply: CommitReply): Running[] {
+	#settle(drafts: UnitDraft[], reply: CommitReply, ms: number): Running[] {
 		const again: Running[] = [];
-		const report: BatchReport = { commands: 0, units: drafts.length, lost: 0, worstLosses: 0 };
+		const report: BatchReport = { commands: 0, units: drafts.length, lost: 0, worstLosses: 0, ms };
 		drafts.forEach((draft, n) => {
 			const result = reply.results[n];
 			report.commands += draft.commands.length;

@@ -1,5 +1,5 @@
 import type { ExecutionEvent } from "./events.ts";
-import type { ExecutionRecord } from "./records/execution.ts";
+import type { ExecutionRecord, LeaseEnd } from "./records/execution.ts";
 import type { OwnershipState } from "./state.ts";
 
 /** What a reader is told beyond the stored fields. */
@@ -38,6 +38,11 @@ export interface HolderNotice {
 	reason: string;
 }
 
+/** How a lease ended, if this event ended one. `record` is as the event left it. */
+export function leaseEndOf(event: ExecutionEvent, { lastLease }: ExecutionRecord): LeaseEnd["by"] | undefined {
+	return event.type !== "claimed" && lastLease && event.epoch === lastLease.epoch ? lastLease.by : undefined;
+}
+
 /** The notice an event means for a holder; none for what the holder did itself. `record` is as the event left it. */
 export function noticeFor(event: ExecutionEvent, record: ExecutionRecord): HolderNotice | undefined {
 	const { lease, lastLease, attempt } = record;
@@ -51,14 +56,14 @@ export function noticeFor(event: ExecutionEvent, record: ExecutionRecord): Holde
 			reason: record.cancel?.reason ?? "cancel requested",
 		};
 	}
-	const lost = lastLease && attempt && event.epoch === lastLease.epoch && event.actor !== attempt.instanceId;
-	if (!lost || event.type === "claimed") return undefined;
+	const ended = leaseEndOf(event, record);
+	if (!ended || !lastLease || !attempt || event.actor === attempt.instanceId) return undefined;
 	return {
 		type: "lease_lost",
 		instanceId: attempt.instanceId,
 		executionId: record.id,
 		leaseId: lastLease.id,
 		epoch: lastLease.epoch,
-		reason: lastLease.by,
+		reason: ended,
 	};
 }

@@ -1,4 +1,4 @@
-import type { ExecutionCalls } from "../../contract/backend.ts";
+import type { ExecutionCalls, FollowOptions } from "../../contract/backend.ts";
 import { errorBody, FlowFabricError, refusalError } from "../../contract/errors.ts";
 import {
 	type CancelRequest,
@@ -13,15 +13,18 @@ import {
 	revokeLeaseRequest,
 	waitRequest,
 } from "../../contract/executions.ts";
-import type { CreatedItem, Execution } from "../../contract/replies.ts";
+import type { CreatedItem, EventPage, Execution, FollowedEvent } from "../../contract/replies.ts";
 import type { CommandOf, OutcomeOf } from "../../kernel/kernel.ts";
 import { type AttemptRecord, attemptKey } from "../../kernel/records/attempt.ts";
-import type { LogPosition } from "../../store/port.ts";
+import type { LoggedEvent, LogPosition } from "../../store/port.ts";
 import { decodeCursor, encodeCursor } from "../cursor.ts";
 import { listExecutions } from "../listing.ts";
 import { createCommand } from "../submission.ts";
 import { attemptView, executionView } from "../views.ts";
+import { ChangeWatch } from "./change-watch.ts";
 import type { Desk } from "./desk.ts";
+
+const FOLLOW_PAGE = 100;
 
 /** Checks requests about executions, turns them into commands, and shows what came of it. */
 export class LocalExecutions implements ExecutionCalls {
@@ -93,48 +96,70 @@ export class LocalExecutions implements ExecutionCalls {
 	}
 
 	async wait(id: string, options: { timeoutMs?: number; signal?: AbortSignal } = {}): Promise<Execution> {
-		this.#desk.engine.refuseIfClosed();
-		const partition = this.#desk.engine.partitionOf(id);
-		const { clock, watchers, store } = this.#desk.engine;
+		const { engine } = this.#desk;
+		engine.refuseIfClosed();
 		const { signal, ...request } = options;
 		const { timeoutMs = Number.POSITIVE_INFINITY } = waitRequest.check(request);
-		const deadline = clock.monotonic() + timeoutMs;
-		let changed = () => {};
-		let change = new Promise<void>((resolve) => (changed = resolve));
-		const unsubscribe = [watchers.add(id, () => changed()), store.watch(partition, id)];
-		const abort = () => changed();
-		signal?.addEventListener("abort", abort);
+		const deadline = engine.clock.monotonic() + timeoutMs;
+		const watch = new ChangeWatch(engine, id, signal);
 		try {
 			for (;;) {
 				const { record, now } = await this.#desk.read(id);
-				const left = deadline - clock.monotonic();
+				const left = deadline - engine.clock.monotonic();
 				if (record.lifecyclePhase === "terminal" || left <= 0) return executionView(record, now);
-				if (this.#desk.engine.closed) throw new FlowFabricError("shutting_down");
+				engine.refuseIfClosed();
 				signal?.throwIfAborted();
-				const disarm = clock.setTimer(left, () => changed());
-				await change;
-				disarm();
-				change = new Promise<void>((resolve) => (changed = resolve));
+				await watch.next(left);
 			}
 		} finally {
-			for (const stop of unsubscribe) stop();
-			signal?.removeEventListener("abort", abort);
+			watch.close();
 		}
 	}
 
-	async events(id: string, request: EventsRequest = {}) {
-		const { limit = 100, cursor } = eventsRequest.check(request);
-		const [commit, index] = cursor === undefined ? [] : decodeCursor("e", cursor, ["number", "number"]);
-		const after: LogPosition | undefined =
-			commit === undefined ? undefined : { commit: Number(commit), index: Number(index) };
-		const runner = this.#desk.runnerOf(id);
-		await this.#desk.read(id);
-		const { events } = await runner.ask((store, partition) => store.events(partition, id, after, limit));
-		const last = events.at(-1) ?? after ?? { commit: 0, index: 0 };
-		return {
-			events: events.map((event) => JSON.parse(event.body)),
-			nextCursor: encodeCursor("e", [last.commit, last.index]),
-		};
+	async events(id: string, request: EventsRequest = {}, signal?: AbortSignal): Promise<EventPage> {
+		const { limit = 100, cursor, waitMs = 0 } = eventsRequest.check(request);
+		const after = positionOf(cursor);
+		const { engine } = this.#desk;
+		const deadline = engine.clock.monotonic() + waitMs;
+		const watch = waitMs > 0 ? new ChangeWatch(engine, id, signal) : undefined;
+		try {
+			for (;;) {
+				const events = await this.#eventsAfter(id, after, limit);
+				const left = deadline - engine.clock.monotonic();
+				if (events.length > 0 || !watch || left <= 0 || signal?.aborted || engine.closed) {
+					return {
+						events: events.map((event) => JSON.parse(event.body)),
+						nextCursor: cursorAt(events.at(-1) ?? after ?? { commit: 0, index: 0 }),
+					};
+				}
+				await watch.next(left);
+			}
+		} finally {
+			watch?.close();
+		}
+	}
+
+	async *follow(id: string, options: FollowOptions = {}): AsyncGenerator<FollowedEvent> {
+		const { signal, ...request } = options;
+		const { cursor } = eventsRequest.check(request);
+		let after = positionOf(cursor);
+		const watch = new ChangeWatch(this.#desk.engine, id, signal);
+		try {
+			while (!signal?.aborted) {
+				const events = await this.#eventsAfter(id, after, FOLLOW_PAGE);
+				for (const event of events) yield { cursor: cursorAt(event), event: JSON.parse(event.body) };
+				after = events.at(-1) ?? after;
+				if (events.length < FOLLOW_PAGE) await watch.next(Number.POSITIVE_INFINITY);
+			}
+		} finally {
+			watch.close();
+		}
+	}
+
+	/** Read after the execution itself, so that what was deleted has no events left to show. */
+	async #eventsAfter(id: string, after: LogPosition | undefined, limit: number): Promise<LoggedEvent[]> {
+		const { runner } = await this.#desk.read(id);
+		return (await runner.ask((store, partition) => store.events(partition, id, after, limit))).events;
 	}
 
 	async attempts(id: string) {
@@ -200,5 +225,13 @@ export class LocalExecutions implements ExecutionCalls {
 
 function createdItem(outcome: OutcomeOf<"create">): CreatedItem {
 	if (!outcome.ok) return { ok: false, error: errorBody(refusalError(outcome)) };
-	return { ok: true, id: outcome.id, created: outcome.created };
+	return { ok: true, id: outcome.id, publicState: outcome.publicState, created: outcome.created };
 }
+
+function positionOf(cursor: string | undefined): LogPosition | undefined {
+	if (cursor === undefined) return undefined;
+	const [commit, index] = decodeCursor("e", cursor, ["number", "number"]);
+	return { commit: Number(commit), index: Number(index) };
+}
+
+const cursorAt = ({ commit, index }: LogPosition): string => encodeCursor("e", [commit, index]);

@@ -93,7 +93,7 @@ export function batchCases(test: PublicCase): void {
 		const item = { kind: "job", idempotencyKey: "k" };
 		const [first, second] = await scene.backend.executions.createMany([item, item]);
 		expect(first).toMatchObject({ ok: true, created: true });
-		expect(second).toEqual({ ok: true, id: first?.id, created: false });
+		expect(second).toEqual({ ok: true, id: first?.id, publicState: "waiting", created: false });
 	});
 
 	test("submitMany gives a run or an error for each item", async (scene) => {

@@ -1,0 +1,15 @@
+import type { Duty } from "../kernel/timers.ts";
+import type { BatchReport } from "./partition-runner.ts";
+import type { UnitDraft } from "./unit-draft.ts";
+
+/** Someone who counts what an engine does. Called on the hot path: an observer adds up and returns. */
+export interface EngineObserver {
+	/** A batch came back from the store. */
+	batch(report: BatchReport): void;
+	/** A unit was applied; its commands carry their outcomes. */
+	unit(unit: UnitDraft): void;
+	/** Something that was due was done. */
+	duty(duty: Duty): void;
+	/** A fault the engine survived. */
+	fault(): void;
+}
