@@ -23,7 +23,8 @@ export function timeFlag(text: string): number {
 	const ago = duration(text);
 	if (ago !== undefined && !/^\d+$/.test(text)) return Date.now() - ago;
 	const at = /^\d{10,}$/.test(text) ? Number(text) : Date.parse(text);
-	if (Number.isNaN(at)) throw new InvalidArgumentError("must be a time such as 2026-01-31T12:00:00Z, or an age such as 2h");
+	if (Number.isNaN(at))
+		throw new InvalidArgumentError("must be a time such as 2026-01-31T12:00:00Z, or an age such as 2h");
 	return at;
 }
 

@@ -3,8 +3,8 @@ import { FlowFabricError } from "../contract/errors.ts";
 import type { LocalBackend } from "../engine/local-backend.ts";
 import { openBackend } from "../library/open.ts";
 import { startServer } from "../server/server.ts";
-import type { SERVER_SETTINGS } from "./settings/server-settings.ts";
-import type { Values } from "./settings/setting.ts";
+import { SERVER_SETTINGS } from "./settings/server-settings.ts";
+import { type Setting, SettingError, type Values } from "./settings/setting.ts";
 import { withoutPassword } from "./settings/values.ts";
 
 export type ServerSettings = Values<typeof SERVER_SETTINGS>;
@@ -49,28 +49,35 @@ export async function host(settings: ServerSettings, log: Logger): Promise<Hoste
 		};
 	} catch (error) {
 		await backend.close();
-		throw explainListen(error, settings);
+		throw explainStart(error);
 	}
 }
 
 function explainStore(error: unknown): unknown {
 	if (!(error instanceof FlowFabricError) || error.code !== "store_in_use") return error;
 	const hint = "Is a server running on it already? Talk to that one, stop it, or name another store with --store";
-	return new FlowFabricError("store_in_use", { message: `${error.message}. ${hint}`, details: error.details, cause: error });
+	return new FlowFabricError("store_in_use", {
+		message: `${error.message}. ${hint}`,
+		details: error.details,
+		cause: error,
+	});
 }
 
-function explainListen(error: unknown, { listen: { host, port } }: ServerSettings): unknown {
-	const { code } = error as NodeJS.ErrnoException;
-	const where = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
-	switch (code) {
-		case "EADDRINUSE":
-			return new Error(`${where} is taken by another program; choose another address with --listen (FF_LISTEN_ADDR)`);
-		case "EACCES":
-			return new Error(`${where} may not be listened on by this user; choose another port with --listen (FF_LISTEN_ADDR)`);
-		case "EADDRNOTAVAIL":
-		case "ENOTFOUND":
-			return new Error(`${where} is no address of this machine; choose another with --listen (FF_LISTEN_ADDR)`);
-		default:
-			return error;
-	}
+/** The server knows its options by other names than the person who set them. */
+const SETTING_OF: Record<string, keyof typeof SERVER_SETTINGS> = {
+	host: "listen",
+	port: "listen",
+	adminToken: "apiToken",
+	tokens: "tokens",
+	corsOrigins: "corsOrigins",
+};
+
+function explainStart(error: unknown): unknown {
+	if (!(error instanceof FlowFabricError) || error.code !== "invalid_input") return error;
+	const field = /^[A-Za-z]+/.exec(String(error.details["field"]))?.[0] ?? "";
+	const name = SETTING_OF[field];
+	if (name === undefined) return error;
+	const { env, flag }: Setting<unknown> = SERVER_SETTINGS[name];
+	const named = flag === undefined ? env : `${env} (${flag.split(" ")[0]})`;
+	return new SettingError(named, error.message.replace(/^[^:]+: /, ""));
 }

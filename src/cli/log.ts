@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
-import pino, { type Logger } from "pino";
 import pretty from "pino-pretty";
+import { makeLog, type ServerLog } from "../server/log.ts";
 import type { LOG_FORMATS, LOG_LEVELS } from "./settings/server-settings.ts";
 import type { Output } from "./terminal.ts";
 
@@ -11,15 +11,16 @@ export interface LogSettings {
 }
 
 /** Log lines to `output`: one JSON document each, or as a person likes to read them. */
-export function makeLog({ logLevel, logFormat }: LogSettings, output: Output): Logger {
-	const options = { level: logLevel, base: undefined, timestamp: pino.stdTimeFunctions.isoTime };
-	const stream = { write: (line: string) => void output.write(line) };
-	if (logFormat === "json" || (logFormat === undefined && !output.isTTY)) return pino(options, stream);
+export function logTo(output: Output, { logLevel, logFormat }: LogSettings): ServerLog {
+	if (logFormat === "json" || (logFormat === undefined && !output.isTTY)) {
+		return makeLog({ level: logLevel, write: (line) => void output.write(line) });
+	}
 	const destination = new Writable({
 		write(chunk: Uint8Array, _encoding, done) {
 			output.write(chunk);
 			done();
 		},
 	});
-	return pino(options, pretty({ colorize: output.isTTY === true, sync: true, destination }));
+	const readable = pretty({ colorize: output.isTTY === true, ignore: "pid,hostname", sync: true, destination });
+	return makeLog({ level: logLevel, write: (line) => void readable.write(line) });
 }

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from "commander";
+import { VERSION } from "../server/version.ts";
 import { addBench } from "./commands/bench.ts";
 import { addCancel } from "./commands/cancel.ts";
 import { addDev } from "./commands/dev.ts";
@@ -14,7 +15,6 @@ import { addWait } from "./commands/wait.ts";
 import { addWorkers } from "./commands/workers.ts";
 import { EXIT_CODES, type ExitName, exitNameOf } from "./exit-codes.ts";
 import { type AddCommand, describeError, exitCodeHelp, type Frame } from "./frame.ts";
-import { version } from "./package.ts";
 import { type Environment, type Output, Terminal } from "./terminal.ts";
 
 /** Every command there is, in the order `--help` shows them. A new area is one file and one line here. */
@@ -76,7 +76,7 @@ export async function runCommandLine(args: readonly string[], world: World): Pro
 export function makeProgram(frame: Frame): Command {
 	const program = new Command("flowfabric")
 		.description("Durable execution for long-running work: serve it, submit to it, look into it.")
-		.version(version(), "-V, --version")
+		.version(VERSION, "-V, --version")
 		.exitOverride()
 		.configureHelp({ showGlobalOptions: false })
 		.configureOutput({

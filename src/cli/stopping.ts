@@ -16,6 +16,8 @@ export async function closeInTime(frame: Frame, close: () => Promise<void>): Pro
 	const end = await Promise.race([close(), late]);
 	clearTimeout(timer);
 	if (end !== "late") return;
-	frame.terminal.note(`flowfabric: not closed after ${BOUND_MS / 1000} s; ending all the same, nothing accepted is lost`);
+	frame.terminal.note(
+		`flowfabric: not closed after ${BOUND_MS / 1000} s; ending all the same, nothing accepted is lost`,
+	);
 	frame.end("failure");
 }

@@ -1,5 +1,5 @@
-import type { Bytes, Execution } from "../contract/replies.ts";
 import { FlowFabricError } from "../contract/errors.ts";
+import type { Bytes, Execution } from "../contract/replies.ts";
 import type { FlowFabric } from "../library/flowfabric.ts";
 import { bar, spinner } from "./format/bar.ts";
 import { detail } from "./format/execution.ts";
@@ -55,7 +55,9 @@ function ending(terminal: Terminal, execution: Execution, result: Bytes | undefi
 
 function shown(result: Bytes): string {
 	const fields = payloadFields("result", result);
-	return "result" in fields ? JSON.stringify(fields["result"]) : `${result.bytes.byteLength} bytes of ${result.contentType}`;
+	return "result" in fields
+		? JSON.stringify(fields["result"])
+		: `${result.bytes.byteLength} bytes of ${result.contentType}`;
 }
 
 /** Keeps the status line going; a look that fails is left to the wait itself to complain about. */

@@ -4,7 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Stage } from "../cli/stage.ts";
+import { Program } from "./processes.ts";
+import { blockAfter, loosely, shellSteps } from "./readme-blocks.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -22,7 +25,7 @@ async function output(program: string): Promise<string> {
 
 test("the README's first program is examples/hello.mjs and prints what the README says", async () => {
 	const readme = await readFile(join(root, "README.md"), "utf8");
-	const shown = /<!-- example: hello.mjs -->\n```js\n([\s\S]*?)```/.exec(readme)?.[1];
+	const shown = blockAfter(readme, "example: hello.mjs");
 	const promised = /It prints\n\n```text\n([\s\S]*?)```/.exec(readme)?.[1];
 	expect(shown).toBe(await readFile(join(root, "examples/hello.mjs"), "utf8"));
 	expect(await output("examples/hello.mjs")).toBe(promised);
@@ -40,9 +43,79 @@ test("examples/order.ts does what it says", async () => {
 	);
 });
 
-test("npm start's demo ends by itself and shows a retry and a lost lease", async () => {
-	const text = await output("dist/cli/demo.js");
-	expect(text).toMatch(/retry_scheduled/);
-	expect(text).toMatch(/lease_revoked/);
-	expect(text).toMatch(/one execution/);
+describe("the README's terminals", () => {
+	let folder: string;
+	const running: Program[] = [];
+	beforeAll(async () => {
+		folder = await mkdtemp(join(tmpdir(), "flowfabric-readme-"));
+	});
+	afterAll(async () => {
+		for (const program of running.reverse()) await program.stop();
+		await rm(folder, { recursive: true });
+	});
+
+	/** As it stands in the README, but on a store and a port of this test's own. */
+	function inTerminal(command: string, env: Record<string, string> = {}): Program {
+		const own = command.replaceAll("npx flowfabric", `"${process.execPath}" dist/cli/main.js`);
+		const program = new Program("sh", ["-c", own], { cwd: root, env });
+		running.push(program);
+		return program;
+	}
+
+	test("a server, a worker elsewhere, and what the third terminal shows", async () => {
+		const readme = await readFile(join(root, "README.md"), "utf8");
+		expect(blockAfter(readme, "example: remote-worker.mjs")).toBe(
+			await readFile(join(root, "examples/remote-worker.mjs"), "utf8"),
+		);
+		const server = inTerminal(`exec ${blockAfter(readme, "terminal: server").trim()}`, {
+			FF_STORE: `sqlite:${join(folder, "readme.db")}`,
+			FF_LISTEN_ADDR: "127.0.0.1:0",
+		});
+		const [url] = await server.says(/http:\/\/127\.0\.0\.1:\d+/);
+		const worker = inTerminal(`exec ${blockAfter(readme, "terminal: worker").trim()}`, { FF_URL: url });
+		await worker.says(/waiting for work/);
+
+		const steps = shellSteps(blockAfter(readme, "terminal: shell"));
+		expect(steps.length).toBeGreaterThan(5);
+		const END = "=== end of a step ===";
+		const script = steps.map(({ command }) => `${command} 2>&1\necho "${END}"`).join("\n");
+		const shell = inTerminal(script.replaceAll("http://127.0.0.1:9090", url), { FF_URL: url });
+		expect(await shell.ended()).toBe(0);
+		const printed = shell.out.split(`${END}\n`);
+		for (const [n, { command, shown }] of steps.entries()) expect(printed[n], command).toMatch(loosely(shown));
+	});
+
+	test("every npm script it names is there", async () => {
+		const readme = await readFile(join(root, "README.md"), "utf8");
+		const { scripts } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { scripts: object };
+		const named = [...readme.matchAll(/^npm (?:run )?([a-z]+)/gm)].map(([, name]) => name);
+		expect(named).toContain("start");
+		expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named));
+	});
+
+	test("npx flowfabric works in a checkout", async () => {
+		const { stdout } = await run("npx", ["--offline", "--no", "flowfabric", "--version"], { cwd: root });
+		expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+	});
+});
+
+test("examples/plain-http-worker.mjs claims, renews and completes with nothing but fetch", async () => {
+	const source = await readFile(join(root, "examples/plain-http-worker.mjs"), "utf8");
+	expect(source.split("\n").length).toBeLessThanOrEqual(60);
+	const stage = await Stage.open();
+	const worker = new Program(process.execPath, [join(root, "examples/plain-http-worker.mjs")], {
+		env: { FF_URL: stage.url },
+	});
+	try {
+		const run = await stage.ff.submit("shout", { text: "is anybody there?" });
+		expect(await run.result({ timeoutMs: 30_000 })).toBe("IS ANYBODY THERE?");
+		const failed = await stage.ff.submit("shout", null);
+		expect(await failed.wait({ timeoutMs: 30_000 })).toMatchObject({
+			publicState: "failed",
+			failure: { category: "error" },
+		});
+	} finally {
+		await worker.stop();
+		await stage.close();
+	}
 });

@@ -27,7 +27,10 @@ export function addBench(program: Command, frame: Frame): void {
 		.option("--namespace <namespace>", "tenant to do it as", "default");
 	asksServer(command).action(async (flags: Flags) => {
 		const report = await withTarget(frame, flags, (ff) =>
-			measure(ff, { ...flags, onProgress: (percent, what) => frame.terminal.status(`${what.padEnd(10)} ${bar(percent)}`) }),
+			measure(ff, {
+				...flags,
+				onProgress: (percent, what) => frame.terminal.status(`${what.padEnd(10)} ${bar(percent)}`),
+			}),
 		);
 		frame.terminal.status("");
 		if (flags.json) frame.terminal.json(report);

@@ -27,8 +27,13 @@ export function addCancel(program: Command, frame: Frame): void {
 				...(grace === undefined ? undefined : { graceMs: grace }),
 			});
 			if (flags.json) return frame.terminal.json({ id, ...answer });
-			frame.terminal.print(answer.cancelRequested ? `${id}: its worker was asked to stop` : `${id} ${answer.publicState}`);
+			frame.terminal.print(
+				answer.cancelRequested ? `${id}: its worker was asked to stop` : `${id} ${answer.publicState}`,
+			);
 		}),
 	);
-	examples(command, ["flowfabric cancel ex_… --reason 'the customer changed their mind'", "flowfabric cancel ex_… --force"]);
+	examples(command, [
+		"flowfabric cancel ex_… --reason 'the customer changed their mind'",
+		"flowfabric cancel ex_… --force",
+	]);
 }

@@ -1,21 +1,20 @@
 import type { Command } from "commander";
 import { FlowFabric } from "../../library/flowfabric.ts";
+import { VERSION } from "../../server/version.ts";
 import { withJson } from "../connection.ts";
 import { type DemoKinds, demoWorker } from "../dev/demo-worker.ts";
 import { submitSamples } from "../dev/samples.ts";
 import { DemoShow } from "../dev/show.ts";
 import { printFields } from "../format/table.ts";
 import { examples, type Frame } from "../frame.ts";
+import { historyOf } from "../history.ts";
 import { type Hosted, host, type ServerSettings } from "../hosting.ts";
-import { makeLog } from "../log.ts";
-import { version } from "../package.ts";
+import { logTo } from "../log.ts";
 import { SERVER_SETTINGS } from "../settings/server-settings.ts";
 import { addFlags, readSettings } from "../settings/setting.ts";
 import { withoutPassword } from "../settings/values.ts";
 import { askedToStop, closeInTime } from "../stopping.ts";
 import type { Terminal } from "../terminal.ts";
-
-const FOLLOW_MS = 30_000;
 
 /** A demonstration is to be looked at, so its server logs only what somebody should look at. */
 const DEV_SETTINGS = { ...SERVER_SETTINGS, logLevel: { ...SERVER_SETTINGS.logLevel, byDefault: "warn" } } as const;
@@ -30,7 +29,7 @@ export function addDev(program: Command, frame: Frame): void {
 	withJson(addFlags(command, DEV_SETTINGS)).action(async (flags: { json?: boolean }) => {
 		const { terminal } = frame;
 		const settings = readSettings(DEV_SETTINGS, flags, frame.env);
-		const log = makeLog(settings, terminal.errors);
+		const log = logTo(terminal.errors, settings);
 		const asked = askedToStop(frame);
 		const hosted = await host(settings, log);
 		const ff = new FlowFabric<DemoKinds>(hosted.backend);
@@ -61,24 +60,11 @@ export function addDev(program: Command, frame: Frame): void {
 
 /** Tells every event of one sample until it has ended. */
 async function showHistory(ff: FlowFabric<DemoKinds>, id: string, show: DemoShow, signal: AbortSignal): Promise<void> {
-	let cursor: string | undefined;
-	let seen = 0;
-	while (!signal.aborted) {
-		const over = (await ff.get(id)).state.lifecyclePhase === "terminal";
-		const page = await ff.backend.executions.events(
-			id,
-			{ ...(over ? undefined : { waitMs: FOLLOW_MS }), ...(cursor === undefined ? undefined : { cursor }) },
-			signal,
-		);
-		for (const event of page.events) show.event(event);
-		seen += page.events.length;
-		cursor = page.nextCursor;
-		if (over && page.events.length === 0 && seen > 0) return;
-	}
+	for await (const event of historyOf(ff, id, { follow: true, signal })) show.event(event);
 }
 
 function printHead(terminal: Terminal, { store }: ServerSettings, { address }: Hosted): void {
-	terminal.print(`${terminal.style("bold", `FlowFabric ${version()}`)} with a worker and sample work\n`);
+	terminal.print(`${terminal.style("bold", `FlowFabric ${VERSION}`)} with a worker and sample work\n`);
 	printFields(terminal, [
 		["server", address],
 		["API docs", `${address}/docs`],

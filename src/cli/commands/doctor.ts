@@ -19,7 +19,8 @@ export function addDoctor(program: Command, frame: Frame): void {
 		)
 		.option("--store <url>", "look this store over; one of an earlier version is migrated by opening it");
 	asksServer(command).action(async (flags: Flags) => {
-		const findings = flags.store === undefined ? await examineServer(frame, flags) : await examineStore(frame, flags.store);
+		const findings =
+			flags.store === undefined ? await examineServer(frame, flags) : await examineStore(frame, flags.store);
 		if (flags.json) frame.terminal.json(findings);
 		else print(frame, findings);
 		if (findings.problems.length > 0) frame.end("failure");

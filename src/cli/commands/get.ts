@@ -36,5 +36,9 @@ export function addGet(program: Command, frame: Frame): void {
 			printExecution(terminal, await executions.get(id), Date.now());
 		}),
 	);
-	examples(command, ["flowfabric get ex_…", "flowfabric get ex_… --result > picture.png", "flowfabric get ex_… --json | jq .publicState"]);
+	examples(command, [
+		"flowfabric get ex_…",
+		"flowfabric get ex_… --result > picture.png",
+		"flowfabric get ex_… --json | jq .publicState",
+	]);
 }

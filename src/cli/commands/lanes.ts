@@ -13,7 +13,9 @@ export function addLanes(program: Command, frame: Frame): void {
 	const command = program
 		.command("lanes")
 		.summary("list lanes and what is in them")
-		.description("Lists the lanes of a namespace: how much is in which state, how old the oldest waiting is, how much ends.")
+		.description(
+			"Lists the lanes of a namespace: how much is in which state, how old the oldest waiting is, how much ends.",
+		)
 		.option("--namespace <namespace>", "of this tenant");
 	asksServer(command).action(({ namespace, ...flags }: Flags) =>
 		atServer(frame, flags, async ({ backend }) => {

@@ -74,8 +74,7 @@ function fields({ lane, namespace, priority, delay, idempotencyKey, policy }: Fl
 async function inputFields(frame: Frame, argument: string | undefined, flags: Flags): Promise<Partial<CreateRequest>> {
 	const bytes = await inputBytes(frame, argument, flags);
 	if (bytes === undefined) return {};
-	if (flags.contentType !== undefined)
-		return { inputBase64: bytes.toString("base64"), contentType: flags.contentType };
+	if (flags.contentType !== undefined) return { inputBase64: bytes.toString("base64"), contentType: flags.contentType };
 	if (flags.text) return { input: bytes.toString(), contentType: "text/plain" };
 	try {
 		return { input: JSON.parse(bytes.toString()) };

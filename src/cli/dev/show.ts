@@ -44,4 +44,10 @@ export class DemoShow implements DemoWatcher {
 	}
 }
 
-const COLOURS: Record<string, "red" | "green"> = { lease_expired: "red", retry_scheduled: "red", failed: "red", completed: "green", result: "green" };
+const COLOURS: Record<string, "red" | "green"> = {
+	lease_expired: "red",
+	retry_scheduled: "red",
+	failed: "red",
+	completed: "green",
+	result: "green",
+};

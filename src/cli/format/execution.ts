@@ -22,19 +22,28 @@ export function printExecution(terminal: Terminal, execution: Execution, now: nu
 		["namespace", execution.namespace],
 		["priority", String(execution.priority)],
 		["attempt", attempt && `${attempt.index} (${attempt.type}, ${attempt.state})`],
-		["lease", lease && `${lease.workerId} / ${lease.instanceId}, epoch ${lease.epoch}, ends ${when(lease.expiresAt, now)}`],
+		[
+			"lease",
+			lease && `${lease.workerId} / ${lease.instanceId}, epoch ${lease.epoch}, ends ${when(lease.expiresAt, now)}`,
+		],
 		["counts", `retries ${execution.retries}, reclaims ${execution.reclaims}, replays ${execution.replays}`],
 		["created", `${when(execution.createdAt, now)} by ${oneLine(execution.createdBy)}`],
 		["started", at(execution.startedAt)],
 		["ended", at(execution.completedAt)],
-		["took", execution.completedAt && execution.startedAt ? length(execution.completedAt - execution.startedAt) : undefined],
+		[
+			"took",
+			execution.completedAt && execution.startedAt ? length(execution.completedAt - execution.startedAt) : undefined,
+		],
 		["policy", Object.keys(policy).length > 0 ? JSON.stringify(policy) : undefined],
 	]);
 }
 
 const barOf = (percent: number | undefined): string => (percent === undefined ? "" : bar(percent));
 
-function cancelText({ reason, source, requestedAt, deadlineAt }: NonNullable<Execution["cancel"]>, now: number): string {
+function cancelText(
+	{ reason, source, requestedAt, deadlineAt }: NonNullable<Execution["cancel"]>,
+	now: number,
+): string {
 	const why = reason === undefined ? "" : `${oneLine(reason)}; `;
 	const until = deadlineAt === undefined ? "" : `, its worker has until ${when(deadlineAt, now)}`;
 	return `${why}by ${source}, ${when(requestedAt, now)}${until}`;

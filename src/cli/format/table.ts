@@ -18,7 +18,10 @@ export function printTable<R>(terminal: Terminal, columns: readonly Column<R>[],
 }
 
 /** Names and values one below the other; empty values are left out. */
-export function printFields(terminal: Terminal, fields: readonly (readonly [name: string, value: string | undefined])[]) {
+export function printFields(
+	terminal: Terminal,
+	fields: readonly (readonly [name: string, value: string | undefined])[],
+) {
 	const shown = fields.filter(([, value]) => value !== undefined && value !== "");
 	const width = Math.max(0, ...shown.map(([name]) => name.length));
 	for (const [name, value] of shown) terminal.print(`${terminal.style("dim", name.padEnd(width))}${GAP}${value}`);

@@ -17,6 +17,6 @@ export const CLIENT_SETTINGS = {
 		about: "token to show the server; others on this machine may see a flag, so prefer the variable",
 		allowed: "must be 1 to 1024 printable ASCII characters without spaces",
 		secret: true,
-		parse: token,
+		parse: token(1),
 	},
 } as const satisfies Record<string, Setting<unknown>>;

@@ -30,9 +30,9 @@ export const SERVER_SETTINGS = {
 	apiToken: {
 		env: "FF_API_TOKEN",
 		about: "a token with the role admin",
-		allowed: "must be 1 to 1024 printable ASCII characters without spaces",
+		allowed: "must be 16 to 1024 printable ASCII characters without spaces",
 		secret: true,
-		parse: token,
+		parse: token(16),
 	},
 	tokens: {
 		env: "FF_API_TOKENS_FILE",

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Environment } from "../terminal.ts";
+import { withoutPassword } from "./values.ts";
 
 /** One thing that can be set: by a flag, else by the environment, else as it is by default. */
 export interface Setting<T> {
@@ -56,7 +57,10 @@ function readSetting<T>(setting: Setting<T>, flags: object, env: Environment): T
 	if (text === undefined) return undefined;
 	const value = setting.parse(text);
 	if (value !== undefined) return value;
-	throw new SettingError(source, setting.secret ? setting.allowed : `${setting.allowed}, got ${JSON.stringify(text)}`);
+	throw new SettingError(
+		source,
+		setting.secret ? setting.allowed : `${setting.allowed}, got ${JSON.stringify(withoutPassword(text))}`,
+	);
 }
 
 /** An empty variable counts as not set, as in `FF_STORE= flowfabric serve`. */

@@ -7,12 +7,11 @@ import { ROLES } from "../../server/access.ts";
 import type { TokenEntry } from "../../server/options.ts";
 import { SettingError } from "./setting.ts";
 
-
 const entry = Type.Object(
 	{
 		hash: Type.String({
-			pattern: "^[0-9a-f]{64}$",
-			allowed: "must be the SHA-256 of the token as 64 lower-case hex digits",
+			pattern: "^[0-9a-fA-F]{64}$",
+			allowed: "must be the SHA-256 of the token as 64 hex digits",
 		}),
 		name,
 		role: Type.Enum([...ROLES], { allowed: `must be one of ${ROLES.join(", ")}` }),
@@ -23,7 +22,12 @@ const entry = Type.Object(
 
 const file = shape(
 	Type.Object(
-		{ tokens: Type.Array(entry, { minItems: 1, allowed: "must be a list of at least one {hash, name, role, namespace?}" }) },
+		{
+			tokens: Type.Array(entry, {
+				minItems: 1,
+				allowed: "must be a list of at least one {hash, name, role, namespace?}",
+			}),
+		},
 		{ additionalProperties: false },
 	),
 );

@@ -44,8 +44,8 @@ export function httpUrl(text: string): string | undefined {
 }
 
 /** What can stand in an Authorization header. */
-export function token(text: string): string | undefined {
-	return /^[\x21-\x7e]{1,1024}$/.test(text) ? text : undefined;
+export function token(minLength: number): (text: string) => string | undefined {
+	return (text) => (/^[\x21-\x7e]{1,1024}$/.test(text) && text.length >= minLength ? text : undefined);
 }
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -61,5 +61,5 @@ export function duration(text: string): number | undefined {
 
 /** A store's URL without the password in it. */
 export function withoutPassword(url: string): string {
-	return url.replace(/^([a-z+]+:\/\/[^/@:]*):[^/@]*@/i, "$1:***@");
+	return url.replace(/^([a-z+]+:\/\/[^/@:]*):[^/]*@/i, "$1:***@");
 }

@@ -21,7 +21,8 @@ export function faultOf(key: string, doc: string): RecordFault | undefined {
 	if (!type) return undefined;
 	for (const [field, usual] of Object.entries(defaultsOf[type])) {
 		const value = (record as Record<string, unknown>)[field];
-		if (!fits(value, usual)) return { field, problem: `must be ${usual === null ? "null or an object" : kindOf(usual)}, is ${kindOf(value)}` };
+		if (!fits(value, usual))
+			return { field, problem: `must be ${usual === null ? "null or an object" : kindOf(usual)}, is ${kindOf(value)}` };
 	}
 	return type === "execution" ? executionFault(key, record as ExecutionRecord) : undefined;
 }

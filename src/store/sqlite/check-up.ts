@@ -24,7 +24,9 @@ export function checkUp(db: Database): CheckUp {
 		bytes: Number(pragma("page_count")) * Number(pragma("page_size")),
 		problems: [
 			...found.filter((line) => line !== "ok").map((line) => `integrity: ${line}`),
-			...(synchronous === "FULL" || synchronous === "EXTRA" ? [] : [`synchronous is ${synchronous}: a power cut may lose what was accepted`]),
+			...(synchronous === "FULL" || synchronous === "EXTRA"
+				? []
+				: [`synchronous is ${synchronous}: a power cut may lose what was accepted`]),
 		],
 	};
 }

@@ -1,0 +1,110 @@
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import BetterSqlite3 from "better-sqlite3";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { FlowFabric } from "../../src/index.ts";
+import { runHere, Stage } from "./stage.ts";
+
+describe("doctor of a store", () => {
+	let folder: string;
+	let file: string;
+	let ids: string[];
+	beforeEach(async () => {
+		folder = await mkdtemp(join(tmpdir(), "flowfabric-doctor-"));
+		file = join(folder, "store.db");
+		const ff = await FlowFabric.open(`sqlite:${file}`, { partitions: 2 });
+		ids = [];
+		for (let n = 0; n < 6; n++) ids.push((await ff.submit("job", { n })).id);
+		await ff.submit("job", {}, { idempotencyKey: "k", delayMs: 3_600_000 });
+		await ff.close();
+	});
+	afterEach(() => rm(folder, { recursive: true }));
+
+	const doctor = async () => {
+		const { code, out } = await runHere(["doctor", "--store", `sqlite:${file}`, "--json"]);
+		return { code, ...(JSON.parse(out) as { facts: Record<string, unknown>; problems: string[] }) };
+	};
+	const tamper = (sql: string, ...values: unknown[]) => {
+		const db = new BetterSqlite3(file);
+		const { changes } = db.prepare(sql).run(...values);
+		db.close();
+		expect(changes).toBeGreaterThan(0);
+	};
+
+	test("a healthy one: what is in it, and that nothing is wrong", async () => {
+		const { code, facts, problems } = await doctor();
+		expect(problems).toEqual([]);
+		expect(code).toBe(0);
+		expect(facts).toMatchObject({
+			partitions: 2,
+			synchronous: "FULL",
+			journal: "wal",
+			executions: { waiting: 6, delayed: 1 },
+			"corrupt records": 0,
+			"index drift": { missing: 0, stale: 0 },
+		});
+		expect(facts["records"]).toMatchObject({ execution: 7, idempotencyKey: 1 });
+		expect(facts["bytes per execution"]).toBeGreaterThan(100);
+		const { out } = await runHere(["doctor", "--store", `sqlite:${file}`]);
+		expect(out).toMatch(/^executions +.*waiting 6/m);
+		expect(out).toMatch(/Nothing is wrong\.\n$/);
+	});
+
+	test("corrupt records by key and field", async () => {
+		tamper("UPDATE record SET doc = json_set(doc, '$.priority', 'high') WHERE key = ?", ids[0]);
+		tamper("UPDATE record SET doc = '{' WHERE key = ?", ids[1]);
+		const { code, facts, problems } = await doctor();
+		expect(facts["corrupt records"]).toBe(2);
+		expect(problems.join("\n")).toMatch(
+			new RegExp(`record ${ids[0]} in partition \\d: priority must be a number, is a string`),
+		);
+		expect(problems.join("\n")).toMatch(new RegExp(`record ${ids[1]} in partition \\d: is not a JSON object`));
+		expect(code).toBe(1);
+	});
+
+	test("an index that is not what the records say: what is missing, what is stale", async () => {
+		tamper("DELETE FROM entry WHERE key = ? AND queue LIKE 'eligible%'", ids[2]);
+		tamper("UPDATE entry SET score = score + 1 WHERE key = ? AND queue LIKE 'list%'", ids[3]);
+		const { code, facts, problems } = await doctor();
+		expect(facts["index drift"]).toEqual({ missing: 2, stale: 1 });
+		const text = problems.join("\n");
+		expect(text).toMatch(new RegExp(`${ids[2]} in eligible,default,default,job at -?\\d+ is missing`));
+		expect(text).toMatch(new RegExp(`${ids[3]} in list,default,default,waiting at -?\\d+ is stale`));
+		expect(text).toMatch(new RegExp(`${ids[3]} in list,default,default,waiting at -?\\d+ is missing`));
+		expect(code).toBe(1);
+	});
+
+	test("a store that is not there is not made", async () => {
+		const nowhere = join(folder, "nowhere.db");
+		const { code, err } = await runHere(["doctor", "--store", `sqlite:${nowhere}`]);
+		expect(err).toContain("there is no store here");
+		expect(code).not.toBe(0);
+		await expect(stat(nowhere)).rejects.toThrow("ENOENT");
+	});
+
+	test("a store somebody has open", async () => {
+		const ff = await FlowFabric.open(`sqlite:${file}`);
+		const { code, err } = await runHere(["doctor", "--store", `sqlite:${file}`]);
+		expect(err).toContain("store_in_use");
+		expect(code).toBe(1);
+		await ff.close();
+	});
+});
+
+describe("doctor of a server", () => {
+	test("tells whether it is ready, and what is in it", async () => {
+		const stage = await Stage.open();
+		await stage.ff.submit("job");
+		const { facts, problems } = await stage.json<{ facts: Record<string, unknown>; problems: string[] }>(["doctor"]);
+		expect(problems).toEqual([]);
+		expect(facts).toMatchObject({ server: stage.url, ready: "yes" });
+		await stage.close();
+	});
+
+	test("one that is not there", async () => {
+		const { code, out } = await runHere(["doctor", "--url", "http://127.0.0.1:1"]);
+		expect(out).toContain("problem");
+		expect(code).toBe(5);
+	});
+});

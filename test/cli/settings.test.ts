@@ -1,0 +1,173 @@
+import { createHash } from "node:crypto";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CLIENT_SETTINGS } from "../../src/cli/settings/client-settings.ts";
+import { SERVER_SETTINGS } from "../../src/cli/settings/server-settings.ts";
+import { readSettings, SettingError } from "../../src/cli/settings/setting.ts";
+import { duration, withoutPassword } from "../../src/cli/settings/values.ts";
+
+let folder: string;
+beforeAll(async () => {
+	folder = await mkdtemp(join(tmpdir(), "flowfabric-settings-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const read = (env: Record<string, string>, flags: object = {}) => readSettings(SERVER_SETTINGS, flags, env);
+
+function complaint(env: Record<string, string>, flags: object = {}): string {
+	try {
+		read(env, flags);
+	} catch (error) {
+		if (error instanceof SettingError) return error.message;
+		throw error;
+	}
+	return expect.fail("was not refused");
+}
+
+test("without anything set, the defaults of the spec", () => {
+	expect(read({})).toEqual({
+		store: "sqlite:./flowfabric.db",
+		listen: { host: "127.0.0.1", port: 9090 },
+		apiToken: undefined,
+		tokens: undefined,
+		partitions: undefined,
+		retentionMs: 86_400_000,
+		corsOrigins: undefined,
+		openMetrics: false,
+		logLevel: "info",
+		logFormat: undefined,
+	});
+	expect(readSettings(CLIENT_SETTINGS, {}, {})).toEqual({ url: "http://127.0.0.1:9090", token: undefined });
+});
+
+test("a flag wins over the environment, and the environment over the default", () => {
+	const env = { FF_STORE: "sqlite:./from-env.db", FF_LISTEN_ADDR: "[::1]:0", FF_LOG_LEVEL: "warn" };
+	const values = read(env, { store: "memory:" });
+	expect(values.store).toBe("memory:");
+	expect(values.listen).toEqual({ host: "::1", port: 0 });
+	expect(values.logLevel).toBe("warn");
+});
+
+test("an empty variable counts as not set", () => {
+	expect(read({ FF_STORE: "", FF_API_TOKEN: "" }).store).toBe("sqlite:./flowfabric.db");
+});
+
+describe("a bad setting is told by its name, its value and what is allowed", () => {
+	test.each([
+		["FF_STORE", "mongodb://here", "must be memory: or sqlite:<file>"],
+		["FF_STORE", "sqlite:", "must be memory: or sqlite:<file>"],
+		["FF_LISTEN_ADDR", "9090", "must be host:port"],
+		["FF_LISTEN_ADDR", "127.0.0.1:65536", "port from 0 to 65535"],
+		["FF_FLOW_PARTITIONS", "0", "must be an integer from 1 to 256"],
+		["FF_FLOW_PARTITIONS", "1e2", "must be an integer from 1 to 256"],
+		["FF_RETENTION_MS", "-1", "must be an integer number of milliseconds"],
+		["FF_CORS_ORIGINS", "https://a.example/path", "must be origins"],
+		["FF_OPEN_METRICS", "yes", "must be true or false"],
+		["FF_LOG_LEVEL", "loud", "must be one of trace, debug, info, warn, error, silent"],
+		["FF_LOG_FORMAT", "xml", "must be one of json, pretty"],
+	])("%s=%s", (name, value, allowed) => {
+		const message = complaint({ [name]: value });
+		expect(message.startsWith(`${name}: `)).toBe(true);
+		expect(message).toContain(allowed);
+		expect(message).toContain(`got ${JSON.stringify(value)}`);
+	});
+
+	test("a bad flag is told by the flag", () => {
+		expect(complaint({}, { logLevel: "loud" })).toMatch(/^--log-level: must be one of .*, got "loud"$/);
+	});
+
+	test("the password in a store's URL is never shown", () => {
+		const message = complaint({ FF_STORE: "mongodb://me:pa@ss@host/1" });
+		expect(message).toContain("mongodb://me:***@host/1");
+	});
+
+	test("a token is never shown", () => {
+		expect(complaint({ FF_API_TOKEN: "short-secret" })).toBe(
+			"FF_API_TOKEN: must be 16 to 1024 printable ASCII characters without spaces",
+		);
+		expect(complaint({ FF_API_TOKEN: "a secret with some spaces" })).not.toContain("secret");
+	});
+});
+
+describe("the file of tokens", () => {
+	const hash = createHash("sha256").update("a token nobody guesses").digest("hex");
+	const write = async (content: string) => {
+		const path = join(folder, "tokens.json");
+		await writeFile(path, content);
+		return { FF_API_TOKENS_FILE: path };
+	};
+
+	test("gives names, roles and namespaces", async () => {
+		const entries = [
+			{ hash, name: "ops", role: "operator" },
+			{ hash: hash.replace(/^./, "0"), name: "team-a", role: "submitter", namespace: "a" },
+		];
+		expect(read(await write(JSON.stringify(entries))).tokens).toEqual(entries);
+	});
+
+	test.each([
+		["a role that is none", [{ hash, name: "x", role: "root" }], "tokens[0].role: must be one of viewer"],
+		["a field that is none", [{ hash, name: "x", role: "admin", color: 1 }], "tokens[0].color: is not a known field"],
+		["no list", { hash }, "must be a list of at least one"],
+		["an empty list", [], "must be a list of at least one"],
+		[
+			"a name twice",
+			[
+				{ hash, name: "x", role: "admin" },
+				{ hash: hash.replace(/^./, "0"), name: "x", role: "viewer" },
+			],
+			"tokens[1].name: is there twice",
+		],
+	])("%s is told by its place", async (_, entries, problem) => {
+		const env = await write(JSON.stringify(entries));
+		const message = complaint(env);
+		expect(message).toContain("FF_API_TOKENS_FILE: ");
+		expect(message).toContain(env.FF_API_TOKENS_FILE);
+		expect(message).toContain(problem);
+	});
+
+	test("what stands in the place of a hash is never shown, it may be the token itself", async () => {
+		const message = complaint(await write(JSON.stringify([{ hash: "plain-token", name: "x", role: "admin" }])));
+		expect(message).toContain("tokens[0].hash: must be the SHA-256 of the token as 64 hex digits");
+		expect(message).not.toContain("plain-token");
+	});
+
+	test("a file that is not there, and one that is no JSON", async () => {
+		expect(complaint({ FF_API_TOKENS_FILE: join(folder, "nowhere.json") })).toContain("cannot be read (ENOENT)");
+		expect(complaint(await write("{"))).toContain("must be JSON");
+	});
+});
+
+test("passwords are taken out of store URLs", () => {
+	expect(withoutPassword("valkey://user:pa:ss@host:6379/1")).toBe("valkey://user:***@host:6379/1");
+	expect(withoutPassword("sqlite:./a:b@c.db")).toBe("sqlite:./a:b@c.db");
+});
+
+test.each([
+	["500", 500],
+	["10s", 10_000],
+	["1.5m", 90_000],
+	["2h", 7_200_000],
+	["1d", 86_400_000],
+	["soon", undefined],
+	["-1s", undefined],
+])("the duration %s", (text, ms) => {
+	expect(duration(text)).toBe(ms);
+});
+
+test("the table of settings in docs/operations.md is the table in the code, both ways", async () => {
+	const text = await readFile(new URL("../../docs/operations.md", import.meta.url), "utf8");
+	const documented = [...text.matchAll(/^\| `(FF_[A-Z_]+)` \| (.*) \| (.*) \| (.*) \| (.*) \|$/gm)].map((row) =>
+		row.slice(1, 6),
+	);
+	const known = [...Object.values(SERVER_SETTINGS), ...Object.values(CLIENT_SETTINGS)].map((setting) => [
+		setting.env,
+		"flag" in setting ? `\`${setting.flag.replaceAll("|", "\\|")}\`` : "none",
+		"byDefault" in setting ? `\`${setting.byDefault}\`` : "not set",
+		setting.about,
+		setting.allowed,
+	]);
+	expect(documented).toEqual(known);
+});
