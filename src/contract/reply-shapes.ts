@@ -1,0 +1,228 @@
+import Type, { type Static, type TEnum, type TSchema } from "typebox";
+import { ERRORS, type ErrorCode } from "../kernel/errors.ts";
+import { PUBLIC_STATES } from "../kernel/state.ts";
+import { policy } from "./executions.ts";
+import type * as replies from "./replies.ts";
+
+/** The replies of `replies.ts` as schemas, for the docs of the HTTP API. The last lines hold both together. */
+
+const one = <const V extends string[]>(...values: V): TEnum<V> => Type.Enum(values) as unknown as TEnum<V>;
+const count = Type.Integer({ minimum: 0 });
+const at = Type.Integer({ description: "Unix milliseconds of the store's clock" });
+const optional = Type.Optional;
+const attemptType = one("initial", "retry", "reclaim", "replay");
+const attemptState = one(
+	"started",
+	"suspended",
+	"ended_success",
+	"ended_failure",
+	"ended_cancelled",
+	"interrupted_reclaimed",
+);
+const failure = Type.Object({ reason: Type.String(), category: Type.String() });
+
+export const publicState = one(...PUBLIC_STATES);
+
+export const errorCode = one(...(Object.keys(ERRORS) as ErrorCode[]));
+
+export const error = Type.Object({
+	code: errorCode,
+	message: Type.String({ description: "Names the field and what was wrong" }),
+	retryable: Type.Boolean({ description: "Whether the same call may succeed later" }),
+	details: optional(Type.Record(Type.String(), Type.Unknown())),
+});
+
+/** The body of every refusal. */
+export const errorReply = Type.Object({ error });
+
+export const created = Type.Object({
+	id: Type.String(),
+	publicState,
+	created: Type.Boolean({ description: "False when an idempotency key led to an earlier execution" }),
+});
+
+export const createdItem = Type.Object({
+	ok: Type.Boolean(),
+	id: optional(Type.String()),
+	publicState: optional(publicState),
+	created: optional(Type.Boolean()),
+	error: optional(error),
+});
+
+const state = Type.Object({
+	lifecyclePhase: one("runnable", "active", "suspended", "terminal"),
+	ownershipState: one("unowned", "leased", "granted", "lease_expired"),
+	eligibilityState: one(
+		"eligible_now",
+		"not_eligible_until_time",
+		"blocked_by_dependencies",
+		"blocked_by_budget",
+		"blocked_by_quota",
+		"blocked_by_route",
+		"blocked_by_lane_state",
+		"blocked_by_operator",
+		"not_applicable",
+	),
+	blockingReason: one(
+		"none",
+		"waiting_for_worker",
+		"waiting_for_retry_backoff",
+		"waiting_for_resume_delay",
+		"waiting_for_delay",
+		"waiting_for_signal",
+		"waiting_for_approval",
+		"waiting_for_callback",
+		"waiting_for_tool_result",
+		"waiting_for_children",
+		"waiting_for_budget",
+		"waiting_for_quota",
+		"waiting_for_capable_worker",
+		"paused_by_operator",
+		"paused_by_policy",
+		"paused_by_flow_cancel",
+	),
+	terminalOutcome: one("none", "success", "failed", "cancelled", "expired", "skipped"),
+	attemptState: one(
+		"none",
+		"pending_first_attempt",
+		"running_attempt",
+		"attempt_interrupted",
+		"pending_retry_attempt",
+		"pending_replay_attempt",
+		"attempt_terminal",
+	),
+});
+
+export const execution = Type.Object({
+	id: Type.String(),
+	kind: Type.String(),
+	namespace: Type.String(),
+	lane: Type.String(),
+	priority: Type.Integer(),
+	publicState,
+	state,
+	blockingDetail: Type.String({ description: "Why it is not running, for a person; empty when it is, or has ended" }),
+	blockedAt: optional(at),
+	delayUntil: optional(at),
+	attempt: optional(Type.Object({ index: count, type: attemptType, state: attemptState })),
+	lease: optional(
+		Type.Object({
+			id: Type.String(),
+			epoch: count,
+			expiresAt: at,
+			workerId: Type.String(),
+			instanceId: Type.String(),
+		}),
+	),
+	retries: count,
+	reclaims: count,
+	replays: count,
+	policy,
+	progress: optional(Type.Object({ percent: optional(Type.Number()), message: optional(Type.String()) })),
+	failure: optional(failure),
+	cancel: optional(
+		Type.Object({
+			source: one("operator", "holder", "flow", "budget", "timeout"),
+			requestedAt: at,
+			reason: optional(Type.String()),
+			deadlineAt: optional(at),
+		}),
+	),
+	createdBy: Type.String(),
+	createdAt: at,
+	startedAt: optional(at),
+	completedAt: optional(at),
+});
+
+export const executionPage = Type.Object({
+	executions: Type.Array(execution),
+	nextCursor: optional(Type.String({ description: "Left out on the last page" })),
+});
+
+export const event = Type.Object(
+	{
+		seq: Type.Integer({ minimum: 1, description: "1, 2, 3 … within its execution" }),
+		at,
+		type: Type.String(),
+		executionId: Type.String(),
+		namespace: Type.String(),
+		flowId: optional(Type.String()),
+		attempt: optional(count),
+		actor: Type.String({ description: "A token's name, a worker instance, or a duty of the engine" }),
+	},
+	{ additionalProperties: true },
+);
+
+export const eventPage = Type.Object({
+	events: Type.Array(event),
+	nextCursor: Type.String({ description: "Always there: reading on from it gives what happened since" }),
+});
+
+export const attempt = Type.Object({
+	index: count,
+	type: attemptType,
+	state: attemptState,
+	workerId: Type.String(),
+	instanceId: Type.String(),
+	startedAt: at,
+	endedAt: optional(at),
+	failure: optional(failure),
+	result: optional(Type.Object({ contentType: Type.String(), size: count })),
+});
+
+export const claimed = Type.Object({
+	id: Type.String(),
+	kind: Type.String(),
+	namespace: Type.String(),
+	lane: Type.String(),
+	input: optional(Type.Unknown({ description: "The payload when it is JSON or text" })),
+	inputBase64: optional(Type.String({ description: "The payload when it is bytes" })),
+	contentType: Type.String(),
+	attempt: Type.Object({ index: count, type: attemptType }),
+	lease: Type.Object({ id: Type.String(), epoch: count, expiresAt: at }),
+	timeouts: optional(
+		Type.Object({ attemptMs: optional(count), queueMs: optional(count), deadlineMs: optional(count) }),
+	),
+	traceparent: optional(Type.String()),
+});
+
+export const renewed = Type.Object({
+	executionId: Type.String(),
+	ok: Type.Boolean(),
+	expiresAt: optional(at),
+	cancelRequested: optional(Type.Literal(true)),
+	reason: optional(Type.String()),
+	error: optional(error),
+});
+
+export const completedItem = Type.Object({
+	executionId: Type.String(),
+	ok: Type.Boolean(),
+	publicState: optional(publicState),
+	error: optional(error),
+});
+
+export const notice = Type.Object({
+	type: one("cancel_requested", "lease_lost"),
+	executionId: Type.String(),
+	leaseId: Type.String(),
+	epoch: count,
+	reason: Type.String(),
+});
+
+type Same<A, B> = [A, keyof A] extends [B, keyof B] ? ([B, keyof B] extends [A, keyof A] ? true : never) : never;
+type Shown<S extends TSchema> = Static<S>;
+
+/** Fails to compile when a reply and its schema drift apart. */
+const held: true[] = [
+	true satisfies Same<Shown<typeof created>, replies.Created>,
+	true satisfies Same<Shown<typeof createdItem>, replies.CreatedItem>,
+	true satisfies Same<Shown<typeof execution>, replies.Execution>,
+	true satisfies Same<Shown<typeof executionPage>, replies.ExecutionPage>,
+	true satisfies Same<Shown<typeof attempt>, replies.AttemptView>,
+	true satisfies Same<Shown<typeof claimed>, replies.ClaimedExecution>,
+	true satisfies Same<Shown<typeof renewed>, replies.RenewedLease>,
+	true satisfies Same<Shown<typeof completedItem>, replies.CompletedItem>,
+	true satisfies Same<Shown<typeof notice>, replies.WorkerNotice>,
+];
+void held;

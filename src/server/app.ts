@@ -1,0 +1,96 @@
+import cors from "@fastify/cors";
+import { type FastifyInstance, fastify } from "fastify";
+import { TokenBook } from "./auth.ts";
+import { BODY_LIMIT, parseBodies } from "./bodies.ts";
+import { answerBadConnection, handleErrors, sendError, translated } from "./errors.ts";
+import type { Frame } from "./frame.ts";
+import { requestIds, setHeaders } from "./headers.ts";
+import { describeApi, shapesAreForReaders } from "./openapi.ts";
+import type { ServerOptions } from "./options.ts";
+import { executionRoutes } from "./routes/executions.ts";
+import { healthRoutes } from "./routes/health.ts";
+import { leaseRoutes } from "./routes/leases.ts";
+import { addRoutes, inArea } from "./routes/route.ts";
+
+const HEADERS_TIMEOUT_MS = 10_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+/** Ids and instance names are short, but a long one is to be refused by name, not as an unknown route. */
+const MAX_PARAM_LENGTH = 2048;
+
+/** The whole HTTP interface, not yet listening. */
+export async function makeApp(
+	options: ServerOptions,
+	frame: Frame,
+): Promise<{ app: FastifyInstance; guarded: boolean }> {
+	const tokens = new TokenBook(options);
+	const requestTimeout = options.requestTimeoutMs ?? 30_000;
+	const app = fastify({
+		genReqId: requestIds(),
+		bodyLimit: BODY_LIMIT,
+		requestTimeout,
+		keepAliveTimeout: options.keepAliveMs ?? 72_000,
+		return503OnClosing: false,
+		forceCloseConnections: "idle",
+		exposeHeadRoutes: false,
+		routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+		http: {
+			headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeout),
+			connectionsCheckingInterval: Math.min(1000, requestTimeout),
+			maxHeaderSize: MAX_HEADER_BYTES,
+			noDelay: true,
+		},
+		clientErrorHandler: answerBadConnection,
+		frameworkErrors: (error, request, reply) => void sendError(reply, translated(error, request)),
+	}) as unknown as FastifyInstance;
+	app.server.maxConnections = options.maxConnections ?? 8192;
+	app.decorateRequest("caller");
+	shapesAreForReaders(app);
+	parseBodies(app);
+	setHeaders(app, () => frame.closing);
+	if (options.corsOrigins?.length) {
+		await app.register(cors, {
+			origin: [...options.corsOrigins],
+			methods: ["GET", "POST", "PUT", "PATCH", "DELETE"],
+			allowedHeaders: ["authorization", "content-type", "last-event-id", "traceparent", "x-request-id"],
+			exposedHeaders: ["retry-after", "x-request-id"],
+		});
+	}
+	const known = new KnownPaths();
+	handleErrors(app, frame.log, (path) => known.methodsOf(path));
+	app.addHook("onRoute", ({ method, url }) => known.add(url, method));
+	const docs = options.docs ?? true;
+	if (docs) await describeApi(app);
+	const { engine, openMetrics = false } = options;
+	addRoutes(app, frame, tokens, [
+		...executionRoutes(frame),
+		...leaseRoutes(frame),
+		...healthRoutes(frame, { engine, tokens, openMetrics }),
+		...(docs ? inArea("health", [openApiRoute(app)]) : []),
+	]);
+	await app.ready();
+	return { app, guarded: tokens.guarded };
+}
+
+const openApiRoute = (app: FastifyInstance) => ({
+	name: "GET /openapi.json" as const,
+	summary: "This description",
+	replies: { 200: {} },
+	handle: () => app.swagger(),
+});
+
+/** Which methods a path has, to tell a wrong method from a wrong path. */
+class KnownPaths {
+	readonly #paths = new Map<string, { form: RegExp; methods: Set<string> }>();
+
+	add(url: string, method: string | string[]): void {
+		const escaped = url.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/:\w+/g, "[^/]*");
+		const known = this.#paths.get(url) ?? { form: new RegExp(`^${escaped}$`), methods: new Set<string>() };
+		this.#paths.set(url, known);
+		for (const each of [method].flat()) known.methods.add(each);
+	}
+
+	methodsOf(path: string): string[] {
+		const found = [...this.#paths.values()].filter(({ form }) => form.test(path));
+		return [...new Set(found.flatMap(({ methods }) => [...methods]))].sort();
+	}
+}

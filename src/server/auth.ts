@@ -1,0 +1,94 @@
+import { hash, timingSafeEqual } from "node:crypto";
+import type { FastifyRequest } from "fastify";
+import type { Backend } from "../contract/backend.ts";
+import { FlowFabricError } from "../contract/errors.ts";
+import { ROLES, type Role } from "./access.ts";
+import { configError } from "./config-error.ts";
+import type { ServerCaller, ServerOptions, TokenEntry } from "./options.ts";
+
+/** Who a request comes from, and the interface as they see it. */
+export interface Caller {
+	name: string;
+	role: Role;
+	backend: Backend;
+}
+
+const BEARER = /^Bearer +([^\s]+)$/i;
+const NAMESPACE = /^[A-Za-z0-9._-]{1,64}$/;
+const HASH = /^[0-9a-f]{64}$/i;
+
+const digest = (token: string): Buffer => hash("sha256", token, "buffer");
+
+/** Knows every token by its hash; without any, everybody is the one local administrator. */
+export class TokenBook {
+	readonly #entries: { hash: Buffer; caller: Caller }[];
+	readonly #local: Caller | undefined;
+
+	constructor({ adminToken, tokens = [], backendFor }: ServerOptions) {
+		const entries: TokenEntry[] = tokens.map(checked);
+		if (adminToken !== undefined) {
+			if (adminToken.length < 16) throw configError("adminToken", "must be at least 16 characters long");
+			entries.push({ name: "admin", role: "admin", hash: digest(adminToken).toString("hex") });
+		}
+		const names = new Set<string>();
+		for (const { name } of entries) {
+			if (names.has(name)) throw configError("tokens", `names must differ, ${name} is there twice`);
+			names.add(name);
+		}
+		this.#entries = entries.map(({ name, role, namespace, hash }) => ({
+			hash: Buffer.from(hash, "hex"),
+			caller: { name, role, backend: backendFor(callerOf(name, namespace)) },
+		}));
+		if (entries.length === 0) this.#local = { name: "local", role: "admin", backend: backendFor(callerOf("local")) };
+	}
+
+	/** True when calls need a token. */
+	get guarded(): boolean {
+		return this.#local === undefined;
+	}
+
+	callerOf(request: FastifyRequest): Caller {
+		if (this.#local) return this.#local;
+		const { authorization } = request.headers;
+		if (authorization === undefined) {
+			throw new FlowFabricError("unauthorized", { message: "a token is needed: Authorization: Bearer <token>" });
+		}
+		const token = BEARER.exec(authorization)?.[1];
+		const caller = token === undefined ? undefined : this.#find(digest(token));
+		if (!caller) throw new FlowFabricError("unauthorized", { message: "the token is not known here" });
+		return caller;
+	}
+
+	/** Every entry is compared, in constant time each: how long it takes says nothing about what is close. */
+	#find(shown: Buffer): Caller | undefined {
+		let found: Caller | undefined;
+		for (const entry of this.#entries) if (timingSafeEqual(entry.hash, shown)) found = entry.caller;
+		return found;
+	}
+}
+
+export function refuseOtherRoles(caller: Caller, roles: readonly Role[]): void {
+	if (roles.includes(caller.role)) return;
+	throw new FlowFabricError("forbidden", {
+		message: `${caller.name} is a ${caller.role}; this is for ${roles.join(", ")}`,
+		details: { role: caller.role, allowed: roles },
+	});
+}
+
+const callerOf = (actor: string, namespace?: string): ServerCaller =>
+	namespace === undefined ? { actor } : { actor, namespace };
+
+function checked(entry: TokenEntry, n: number): TokenEntry {
+	const { name, role, namespace, hash } = entry;
+	const at = `tokens[${n}]`;
+	if (typeof name !== "string" || name.length < 1 || name.length > 256) {
+		throw configError(`${at}.name`, "must be a string of 1 to 256 characters");
+	}
+	if (!ROLES.includes(role)) throw configError(`${at}.role`, `must be one of ${ROLES.join(", ")}, got ${String(role)}`);
+	if (typeof hash !== "string" || !HASH.test(hash))
+		throw configError(`${at}.hash`, "must be a SHA-256 as 64 hex digits");
+	if (namespace !== undefined && !NAMESPACE.test(namespace)) {
+		throw configError(`${at}.namespace`, "must be 1 to 64 characters of A-Z a-z 0-9 . _ -");
+	}
+	return entry;
+}

@@ -1,0 +1,126 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { Engine } from "../engine/engine.ts";
+import type { EngineObserver } from "../engine/observer.ts";
+import type { BatchReport } from "../engine/partition-runner.ts";
+import type { UnitDraft } from "../engine/unit-draft.ts";
+import { leaseEndOf } from "../kernel/reading.ts";
+import { type ExecutionRecord, executionKey } from "../kernel/records/execution.ts";
+import type { Duty } from "../kernel/timers.ts";
+import type { Pools } from "./pools.ts";
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+/** Names callers make up may not fill the memory of whoever scrapes. */
+const MAX_LANES = 200;
+
+/** Everything `/metrics` shows. It watches the engine for as long as the server runs. */
+export class ServerMetrics implements EngineObserver {
+	readonly registry = new Registry();
+	readonly #http = this.#histogram("http_request_seconds", "Requests by route and status", ["route", "status"]);
+	readonly #claims = this.#histogram("claim_seconds", "Claim calls by outcome, waiting included", ["outcome"]);
+	readonly #dispatch = this.#histogram("dispatch_seconds", "From eligible to claimed, by lane", ["lane"]);
+	readonly #commands = this.#counter("commands_total", "Commands by operation and outcome", ["op", "outcome"]);
+	readonly #conflicts = this.#counter("conflicts_total", "Units that lost against another engine and ran again");
+	readonly #commit = this.#histogram("commit_seconds", "Time the store took over a batch");
+	readonly #batch = new Histogram({
+		name: "flowfabric_batch_units",
+		help: "Units in a batch",
+		buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+		registers: [this.registry],
+	});
+	readonly #renewed = this.#counter("leases_renewed_total", "Renewals");
+	readonly #ended = this.#counter("leases_ended_total", "Leases by how they ended; expired ones are reclaimed", ["by"]);
+	readonly #live = this.#gauge("leases_live", "Leases seen beginning and not yet ending here");
+	readonly #attempts = this.#counter("attempts_total", "Attempts by how they ended", ["outcome"]);
+	readonly #duties = this.#counter("scanner_items_total", "Things done because they were due, by duty", ["duty"]);
+	readonly #faults = this.#counter("faults_total", "Faults the engine survived");
+	readonly #lanes = new Set<string>();
+	readonly #engine: Engine;
+
+	constructor(engine: Engine, pools: Pools) {
+		this.#engine = engine;
+		collectDefaultMetrics({ register: this.registry, prefix: "flowfabric_" });
+		const { registry } = this;
+		new Gauge({
+			name: "flowfabric_pool_waiting",
+			help: "Calls waiting now, by pool",
+			labelNames: ["pool"],
+			registers: [registry],
+			collect() {
+				for (const { name, held } of Object.values(pools)) this.set({ pool: name }, held);
+			},
+		});
+		engine.observer = this;
+	}
+
+	close(): void {
+		if (this.#engine.observer === this) this.#engine.observer = undefined;
+		this.registry.clear();
+	}
+
+	request(route: string, status: number, ms: number): void {
+		this.#http.observe({ route, status }, ms / 1000);
+	}
+
+	claim(outcome: "hit" | "empty" | "refused", ms: number): void {
+		this.#claims.observe({ outcome }, ms / 1000);
+	}
+
+	batch({ units, lost, ms }: BatchReport): void {
+		this.#batch.observe(units);
+		this.#commit.observe(ms / 1000);
+		if (lost > 0) this.#conflicts.inc(lost);
+	}
+
+	unit(unit: UnitDraft): void {
+		for (const { command, outcome } of unit.commands) {
+			this.#commands.inc({ op: command.op, outcome: outcome?.ok === false ? outcome.code : "ok" });
+			if (command.op === "renew" && outcome?.ok) this.#renewed.inc();
+		}
+		for (const event of unit.events) {
+			const record = unit.writeOf(executionKey(event.executionId))?.record as ExecutionRecord | undefined;
+			if (!record) continue;
+			if (event.type === "claimed") {
+				this.#live.inc();
+				this.#dispatch.observe({ lane: this.#lane(record.lane) }, Math.max(0, event.at - record.eligibleAt) / 1000);
+			}
+			const by = leaseEndOf(event, record);
+			if (by === undefined) continue;
+			this.#live.dec();
+			this.#ended.inc({ by });
+			if (record.attempt?.endedAt !== undefined) this.#attempts.inc({ outcome: record.attempt.state });
+		}
+	}
+
+	duty(duty: Duty): void {
+		this.#duties.inc({ duty });
+	}
+
+	fault(): void {
+		this.#faults.inc();
+	}
+
+	#lane(lane: string): string {
+		if (this.#lanes.has(lane)) return lane;
+		if (this.#lanes.size >= MAX_LANES) return "other";
+		this.#lanes.add(lane);
+		return lane;
+	}
+
+	#counter<L extends string>(name: string, help: string, labelNames: L[] = []): Counter<L> {
+		return new Counter({ name: `flowfabric_${name}`, help, labelNames, registers: [this.registry] });
+	}
+
+	#gauge(name: string, help: string): Gauge {
+		return new Gauge({ name: `flowfabric_${name}`, help, registers: [this.registry] });
+	}
+
+	#histogram<L extends string>(name: string, help: string, labelNames: L[] = []): Histogram<L> {
+		return new Histogram({
+			name: `flowfabric_${name}`,
+			help,
+			labelNames,
+			buckets: SECONDS,
+			registers: [this.registry],
+		});
+	}
+}

@@ -1,0 +1,83 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import Type from "typebox";
+import { FlowFabricError } from "../../contract/errors.ts";
+import { eventsRequest, MAX_POLL_MS } from "../../contract/executions.ts";
+import { integer } from "../../contract/fields.ts";
+import { shape } from "../../contract/validate.ts";
+import { invalid } from "../errors.ts";
+import type { Frame } from "../frame.ts";
+import { Presence } from "../presence.ts";
+import { readQuery } from "../query.ts";
+import { Tail } from "../sse.ts";
+import { idOf } from "./route.ts";
+
+/** Calls about an execution that last until something happens. */
+
+/** One call waits at most this long; whoever wants longer asks again. */
+export const waitQuery = shape(
+	Type.Object(
+		{ timeoutMs: Type.Optional(integer(0, MAX_POLL_MS, "How long to wait (30000)")) },
+		{ additionalProperties: false, allowed: "must be an object" },
+	),
+);
+
+export async function wait(frame: Frame, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+	const { timeoutMs = MAX_POLL_MS } = readQuery(request.query, waitQuery);
+	const { executions } = request.caller.backend;
+	const id = idOf(request);
+	if (timeoutMs === 0) return executions.wait(id, { timeoutMs });
+	frame.pools.waits.take();
+	const presence = new Presence(reply, frame.waiting);
+	try {
+		return await executions.wait(id, { timeoutMs, signal: presence.signal });
+	} catch (error) {
+		if (presence.ending === "closing" && error === "closing") return await executions.get(id);
+		throw presence.ending ? new FlowFabricError("shutting_down") : error;
+	} finally {
+		presence.leave();
+		frame.pools.waits.give();
+	}
+}
+
+export async function events(frame: Frame, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+	const query = readQuery(request.query, eventsRequest);
+	const { executions } = request.caller.backend;
+	if (!query.waitMs) return executions.events(idOf(request), query);
+	frame.pools.waits.take();
+	const presence = new Presence(reply, frame.waiting);
+	try {
+		return await executions.events(idOf(request), query, presence.signal);
+	} finally {
+		presence.leave();
+		frame.pools.waits.give();
+	}
+}
+
+export const wantsStream = ({ headers }: FastifyRequest): boolean =>
+	headers.accept?.includes("text/event-stream") === true;
+
+/** The history as an event stream: each event's id is its cursor, and a reader that comes back names the last it saw. */
+export async function follow(frame: Frame, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+	const { cursor, limit, waitMs } = readQuery(request.query, eventsRequest);
+	if (limit !== undefined || waitMs !== undefined) {
+		throw invalid(limit === undefined ? "waitMs" : "limit", "is for pages, not for a stream");
+	}
+	const seen = request.headers["last-event-id"];
+	const from = typeof seen === "string" && seen !== "" ? seen : cursor;
+	const { executions } = request.caller.backend;
+	// Refused before the stream begins, while there is still a status to refuse with.
+	await executions.events(idOf(request), { limit: 1, ...(from === undefined ? undefined : { cursor: from }) });
+	frame.pools.event_tails.take();
+	const tail = new Tail(reply, frame.tails);
+	try {
+		const options = { signal: tail.signal, ...(from === undefined ? undefined : { cursor: from }) };
+		for await (const { cursor: id, event } of executions.follow(idOf(request), options)) {
+			tail.send(event.type, event, id);
+			await tail.drained();
+		}
+	} catch (error) {
+		tail.end(error instanceof FlowFabricError ? error : new FlowFabricError("internal"));
+	} finally {
+		frame.pools.event_tails.give();
+	}
+}

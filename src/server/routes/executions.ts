@@ -1,0 +1,173 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import Type from "typebox";
+import { FlowFabricError } from "../../contract/errors.ts";
+import * as shapes from "../../contract/executions.ts";
+import type { Bytes } from "../../contract/replies.ts";
+import * as replies from "../../contract/reply-shapes.ts";
+import { shape } from "../../contract/validate.ts";
+import { activeTraceparent, isTraceparent } from "../../tracing/trace-context.ts";
+import { BODY_LIMIT, JOINT_LIMIT } from "../bodies.ts";
+import type { Frame } from "../frame.ts";
+import { readQuery } from "../query.ts";
+import { events, follow, wait, waitQuery, wantsStream } from "./execution-waits.ts";
+import { idOf, inArea, type Route } from "./route.ts";
+
+const state = Type.Object({ publicState: replies.publicState });
+
+const batchBody = Type.Object(
+	{ items: Type.Array(shapes.createRequest.schema, { maxItems: shapes.MAX_BATCH_ITEMS }) },
+	{ additionalProperties: false },
+);
+
+export function executionRoutes(frame: Frame): Route[] {
+	return inArea("executions", [
+		{
+			name: "POST /v1/executions",
+			summary: "Submit an execution; 200 instead of 201 when its idempotency key led to an earlier one",
+			body: shapes.createRequest.schema,
+			bodyLimit: BODY_LIMIT,
+			replies: { 200: replies.created, 201: replies.created },
+			async handle(request, reply) {
+				const made = await request.caller.backend.executions.create(withTrace(request.body, request) as never);
+				reply.code(made.created ? 201 : 200);
+				return made;
+			},
+		},
+		{
+			name: "POST /v1/executions/batch",
+			summary: "Submit up to 1000 executions; each item succeeds or fails on its own",
+			body: batchBody,
+			bodyLimit: JOINT_LIMIT,
+			replies: { 200: Type.Object({ items: Type.Array(replies.createdItem) }) },
+			async handle(request) {
+				const { items } = shapes.createManyRequest.check(request.body);
+				for (const item of items) withTrace(item, request);
+				return { items: await request.caller.backend.executions.createMany(items as never) };
+			},
+		},
+		{
+			name: "GET /v1/executions",
+			summary: "List executions, newest first",
+			query: shapes.listRequest,
+			replies: { 200: replies.executionPage },
+			handle: (request) => request.caller.backend.executions.list(readQuery(request.query, shapes.listRequest)),
+		},
+		{
+			name: "GET /v1/executions/:id",
+			summary: "Read an execution",
+			replies: { 200: replies.execution },
+			handle: (request) => request.caller.backend.executions.get(idOf(request)),
+		},
+		{
+			name: "GET /v1/executions/:id/input",
+			summary: "The input as it was given; 204 when there is none",
+			replies: { 200: "bytes", 204: Type.Null() },
+			async handle(request, reply) {
+				const input = await request.caller.backend.executions.input(idOf(request));
+				if (input) return sendBytes(reply, input);
+				return reply.code(204).send();
+			},
+		},
+		{
+			name: "GET /v1/executions/:id/result",
+			summary: "The result as it was given",
+			replies: { 200: "bytes" },
+			handle: async (request, reply) => sendBytes(reply, await request.caller.backend.executions.result(idOf(request))),
+		},
+		{
+			name: "GET /v1/executions/:id/wait",
+			summary: "The execution once it has ended, or as it is when the time is over",
+			query: waitQuery,
+			replies: { 200: replies.execution },
+			handle: (request, reply) => wait(frame, request, reply),
+		},
+		{
+			name: "GET /v1/executions/:id/events",
+			summary: "Its history, oldest first; with Accept: text/event-stream as it happens",
+			query: shapes.eventsRequest,
+			replies: { 200: replies.eventPage },
+			streams: true,
+			handle: (request, reply) =>
+				wantsStream(request) ? follow(frame, request, reply) : events(frame, request, reply),
+		},
+		{
+			name: "GET /v1/executions/:id/attempts",
+			summary: "Every attempt so far",
+			replies: { 200: Type.Object({ attempts: Type.Array(replies.attempt) }) },
+			handle: async (request) => ({ attempts: await request.caller.backend.executions.attempts(idOf(request)) }),
+		},
+		{
+			name: "POST /v1/executions/:id/cancel",
+			summary: "Cancel; running work is asked first unless mode is force",
+			body: shapes.cancelRequest.schema,
+			bodyOptional: true,
+			replies: {
+				200: Type.Object({
+					publicState: replies.publicState,
+					cancelRequested: Type.Optional(Type.Literal(true)),
+				}),
+			},
+			audit: "cancel",
+			handle(request) {
+				const { caller, body } = request;
+				// A worker cancels what it holds, and shows so with its fence.
+				if (caller.role === "worker" && (body as { fence?: unknown } | undefined)?.fence === undefined) {
+					throw new FlowFabricError("forbidden", { message: `${caller.name} is a worker: it cancels with its fence` });
+				}
+				return caller.backend.executions.cancel(idOf(request), orEmpty(body));
+			},
+		},
+		{
+			name: "POST /v1/executions/:id/replay",
+			summary: "Run ended work again",
+			body: emptyBody.schema,
+			bodyOptional: true,
+			replies: { 200: Type.Object({ ...state.properties, replays: Type.Integer() }) },
+			audit: "replay",
+			handle(request) {
+				emptyBody.check(orEmpty(request.body));
+				return request.caller.backend.executions.replay(idOf(request));
+			},
+		},
+		{
+			name: "POST /v1/executions/:id/revoke-lease",
+			summary: "Take the lease away now; the work goes back to its queue",
+			body: shapes.revokeLeaseRequest.schema,
+			bodyOptional: true,
+			replies: {
+				200: Type.Union([
+					Type.Object({ revoked: Type.Literal(true), leaseId: Type.String(), epoch: Type.Integer() }),
+					Type.Object({ revoked: Type.Literal(false), reason: Type.Literal("no_active_lease") }),
+				]),
+			},
+			audit: "revoke-lease",
+			handle: (request) => request.caller.backend.executions.revokeLease(idOf(request), orEmpty(request.body)),
+		},
+		{
+			name: "DELETE /v1/executions/:id",
+			summary: "Remove every trace of ended work",
+			replies: { 200: Type.Object({ deleted: Type.Literal(true) }) },
+			audit: "delete",
+			handle: (request) => request.caller.backend.executions.delete(idOf(request)),
+		},
+	]);
+}
+
+const emptyBody = shape(Type.Object({}, { additionalProperties: false, allowed: "must be an object" }));
+
+/** Calls whose every field is optional may leave out the body. */
+const orEmpty = (body: unknown): never => (body === undefined ? {} : body) as never;
+
+/** Work continues the trace it was submitted in, unless it names one itself. */
+function withTrace(item: unknown, request: FastifyRequest): unknown {
+	const { traceparent } = request.headers;
+	const active = activeTraceparent() ?? (isTraceparent(traceparent) ? traceparent : undefined);
+	if (active !== undefined && typeof item === "object" && item !== null && !Object.hasOwn(item, "traceparent")) {
+		(item as { traceparent?: string }).traceparent = active;
+	}
+	return item;
+}
+
+function sendBytes(reply: FastifyReply, { bytes, contentType }: Bytes): FastifyReply {
+	return reply.type(contentType).send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+}

@@ -1,0 +1,60 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import Type from "typebox";
+import { FlowFabricError } from "../../contract/errors.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { refuseOtherRoles, type TokenBook } from "../auth.ts";
+import type { Frame } from "../frame.ts";
+import { isLoopback } from "../listening.ts";
+import { inArea, type Route } from "./route.ts";
+
+const alive = Type.Object({ status: Type.Literal("ok") });
+
+export interface HealthSettings {
+	engine: Engine;
+	tokens: TokenBook;
+	openMetrics: boolean;
+}
+
+export function healthRoutes(frame: Frame, { engine, tokens, openMetrics }: HealthSettings): Route[] {
+	return inArea("health", [
+		{
+			name: "GET /healthz",
+			summary: "The process is alive",
+			replies: { 200: alive },
+			handle: () => ({ status: "ok" }),
+		},
+		{
+			name: "GET /readyz",
+			summary: "The store answers and the server takes calls",
+			replies: { 200: alive },
+			async handle() {
+				if (frame.closing) throw new FlowFabricError("shutting_down");
+				await engine.runner(0).ask((store, partition) => store.read(partition, []));
+				return { status: "ok" };
+			},
+		},
+		{
+			name: "GET /metrics",
+			summary: "For Prometheus; from elsewhere than loopback only with a token, unless opened",
+			replies: { 200: "text" },
+			handle(request, reply) {
+				if (!openMetrics && !isFromHere(request)) refuseOtherRoles(tokens.callerOf(request), READERS);
+				return metrics(frame, reply);
+			},
+		},
+	]);
+}
+
+const READERS = ["viewer", "operator", "admin"] as const;
+
+/** A proxy on this machine speaks for somebody else, and says so. */
+function isFromHere({ socket, headers }: FastifyRequest): boolean {
+	if (headers.forwarded !== undefined || headers["x-forwarded-for"] !== undefined) return false;
+	return isLoopback(socket.remoteAddress ?? "");
+}
+
+async function metrics(frame: Frame, reply: FastifyReply): Promise<string> {
+	const { registry } = frame.metrics;
+	reply.type(registry.contentType);
+	return registry.metrics();
+}

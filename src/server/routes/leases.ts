@@ -1,0 +1,160 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import Type from "typebox";
+import type { ClaimedExecution } from "../../contract/replies.ts";
+import * as replies from "../../contract/reply-shapes.ts";
+import * as shapes from "../../contract/worker-protocol.ts";
+import { BODY_LIMIT, JOINT_LIMIT } from "../bodies.ts";
+import type { Frame } from "../frame.ts";
+import { ifUndelivered, Presence } from "../presence.ts";
+import { Tail } from "../sse.ts";
+import { idOf, inArea, type Route } from "./route.ts";
+
+const state = { publicState: replies.publicState };
+
+const completeManyBody = Type.Object(
+	{ items: Type.Array(shapes.completeItem.schema, { maxItems: 1000 }) },
+	{ additionalProperties: false },
+);
+
+export function leaseRoutes(frame: Frame): Route[] {
+	return inArea("worker protocol", [
+		{
+			name: "POST /v1/claims",
+			summary: "Claim work; waits up to waitMs for some",
+			body: shapes.claimRequest.schema,
+			bodyLimit: BODY_LIMIT,
+			replies: { 200: Type.Object({ executions: Type.Array(replies.claimed) }) },
+			handle: (request, reply) => claim(frame, request, reply),
+		},
+		{
+			name: "POST /v1/leases/renew",
+			summary: "Renew up to 1000 leases; answers per lease, with cancels and losses",
+			body: shapes.renewRequest.schema,
+			bodyLimit: JOINT_LIMIT,
+			replies: { 200: Type.Object({ leases: Type.Array(replies.renewed) }) },
+			handle: async ({ caller, body }) => ({ leases: await caller.backend.leases.renew(body as never) }),
+		},
+		{
+			name: "POST /v1/leases/complete",
+			summary: "Complete up to 1000 executions; each succeeds or fails on its own",
+			body: completeManyBody,
+			bodyLimit: JOINT_LIMIT,
+			replies: { 200: Type.Object({ items: Type.Array(replies.completedItem) }) },
+			async handle({ caller, body }) {
+				const { items } = shapes.completeManyRequest.check(body);
+				return { items: await caller.backend.leases.completeMany(items as never) };
+			},
+		},
+		{
+			name: "POST /v1/executions/:id/complete",
+			summary: "Complete with a result",
+			body: shapes.completeRequest.schema,
+			bodyLimit: BODY_LIMIT,
+			replies: { 200: Type.Object(state) },
+			handle: (request) => request.caller.backend.leases.complete(idOf(request), request.body as never),
+		},
+		{
+			name: "POST /v1/executions/:id/fail",
+			summary: "Fail the attempt; the policy decides about a retry",
+			body: shapes.failRequest.schema,
+			replies: { 200: Type.Object({ ...state, retryAt: Type.Optional(Type.Integer()) }) },
+			handle: (request) => request.caller.backend.leases.fail(idOf(request), request.body as never),
+		},
+		{
+			name: "POST /v1/executions/:id/delay",
+			summary: "Give the lease back and go on later with the same attempt",
+			body: shapes.delayRequest.schema,
+			replies: { 200: Type.Object({ ...state, delayUntil: Type.Optional(Type.Integer()) }) },
+			handle: (request) => request.caller.backend.leases.delay(idOf(request), request.body as never),
+		},
+		{
+			name: "POST /v1/executions/:id/release",
+			summary: "Hand the work back to its queue at once",
+			body: shapes.releaseRequest.schema,
+			replies: { 200: Type.Object(state) },
+			handle: (request) => request.caller.backend.leases.release(idOf(request), request.body as never),
+		},
+		{
+			name: "POST /v1/executions/:id/progress",
+			summary: "Tell how far the work is; what is not given stays",
+			body: shapes.progressRequest.schema,
+			replies: {
+				200: Type.Object({ percent: Type.Optional(Type.Number()), message: Type.Optional(Type.String()) }),
+			},
+			handle: (request) => request.caller.backend.leases.progress(idOf(request), request.body as never),
+		},
+		{
+			name: "GET /v1/workers/:instanceId/notices",
+			summary: "An event stream of what this instance must hear at once about work it holds",
+			replies: { 200: replies.notice },
+			streams: true,
+			handle: (request, reply) => notices(frame, request, reply),
+		},
+	]);
+}
+
+async function claim(frame: Frame, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+	const { log, metrics, pools } = frame;
+	const { leases } = request.caller.backend;
+	const body = request.body as { waitMs?: unknown } | undefined;
+	const began = performance.now();
+	let executions: ClaimedExecution[] | undefined;
+	try {
+		if (!body?.waitMs) executions = await leases.claim(body as never);
+		else {
+			pools.claims.take();
+			const presence = new Presence(reply, frame.waiting);
+			try {
+				executions = await leases.claim(body as never, presence.signal);
+			} finally {
+				presence.leave();
+				pools.claims.give();
+			}
+		}
+	} finally {
+		const ms = performance.now() - began;
+		metrics.claim(!executions ? "refused" : executions.length > 0 ? "hit" : "empty", ms);
+		if (log.isLevelEnabled("debug")) {
+			log.debug({ requestId: request.id, hit: executions?.length ?? 0, ms: Math.round(ms) }, "claim");
+		}
+	}
+	if (executions.length > 0) handBackIfUndelivered(frame, request, reply, executions);
+	return { executions };
+}
+
+/** Leases nobody heard of go back at once, which is not a reclaim: nobody has begun to work on them. */
+function handBackIfUndelivered(
+	{ log }: Frame,
+	request: FastifyRequest,
+	reply: FastifyReply,
+	executions: ClaimedExecution[],
+): void {
+	const { leases } = request.caller.backend;
+	ifUndelivered(reply, () => {
+		log.info({ requestId: request.id, leases: executions.length }, "a claim could not be delivered, handing back");
+		for (const { id, lease } of executions) {
+			leases.release(id, { fence: { leaseId: lease.id, epoch: lease.epoch } }).catch((error: unknown) => {
+				log.warn({ err: error, executionId: id }, "a lease could not be handed back, it will lapse");
+			});
+		}
+	});
+}
+
+async function notices(frame: Frame, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+	const { instanceId } = request.params as { instanceId: string };
+	const pool = frame.pools.notice_tails;
+	pool.take();
+	const queued: unknown[] = [];
+	let tail: Tail | undefined;
+	// Listening begins before the reader is told that it does.
+	const stop = request.caller.backend.leases.notices(instanceId, (notice) => {
+		if (tail) tail.send(notice.type, notice);
+		else queued.push(notice);
+	});
+	tail = new Tail(reply, frame.tails);
+	for (const notice of queued) tail.send((notice as { type: string }).type, notice);
+	const { signal } = tail;
+	if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
+	stop();
+	pool.give();
+}

@@ -1,0 +1,109 @@
+import type { Span } from "@opentelemetry/api";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { TSchema } from "typebox";
+import { FlowFabricError } from "../../contract/errors.ts";
+import type { Shape } from "../../contract/validate.ts";
+import { inSpan } from "../../tracing/trace-context.ts";
+import { ACCESS, OPEN, type Role, type RouteName } from "../access.ts";
+import { type Caller, refuseOtherRoles, type TokenBook } from "../auth.ts";
+import { CONTROL_LIMIT } from "../bodies.ts";
+import type { Frame } from "../frame.ts";
+import { describeRoute } from "../openapi.ts";
+import { refuseQuery } from "../query.ts";
+
+declare module "fastify" {
+	interface FastifyRequest {
+		caller: Caller;
+	}
+}
+
+/** What a reply looks like, for the docs. */
+export type ReplyShape = TSchema | "bytes" | "text";
+
+/** One route: everything there is to know about it stands here and in the access table. */
+export interface Route {
+	name: RouteName;
+	area: string;
+	summary: string;
+	/** The shape of the body; the backend checks it, the docs show it. */
+	body?: TSchema;
+	/** True when a call without a body means an empty one. */
+	bodyOptional?: boolean;
+	bodyLimit?: number;
+	query?: Shape<TSchema>;
+	/** By status; errors are the same everywhere and not named. */
+	replies: Record<number, ReplyShape>;
+	/** Also answers as an event stream when asked to. */
+	streams?: boolean;
+	/** An action of an operator: one line in the log says who did it to what. */
+	audit?: string;
+	handle(request: FastifyRequest, reply: FastifyReply): unknown;
+}
+
+/** Routes of one area of the interface. */
+export const inArea = (area: string, routes: Omit<Route, "area">[]): Route[] =>
+	routes.map((route) => ({ ...route, area }));
+
+/** Makes sure every route is guarded, counted, traced and documented alike. */
+export function addRoutes(app: FastifyInstance, frame: Frame, tokens: TokenBook, routes: readonly Route[]): void {
+	for (const route of routes) {
+		const roles: readonly Role[] | typeof OPEN | undefined = ACCESS[route.name];
+		if (!roles) throw new TypeError(`${route.name} is not in the table of access`);
+		const [method = "", url = ""] = route.name.split(" ");
+		const { metrics } = frame;
+		app.route({
+			method,
+			url,
+			bodyLimit: route.bodyLimit ?? CONTROL_LIMIT,
+			schema: describeRoute(route, roles === OPEN ? undefined : roles),
+			onRequest(request, _reply, done) {
+				try {
+					if (roles !== OPEN) {
+						if (frame.closing) throw new FlowFabricError("shutting_down");
+						request.caller = tokens.callerOf(request);
+						refuseOtherRoles(request.caller, roles);
+					}
+					if (!route.query) refuseQuery(request.query);
+					done();
+				} catch (error) {
+					done(error as Error);
+				}
+			},
+			onResponse(_request, reply, done) {
+				metrics.request(route.name, reply.statusCode, reply.elapsedTime);
+				done();
+			},
+			handler: route.audit === undefined ? traced(route, url) : audited(route, url, route.audit, frame),
+		});
+	}
+}
+
+export const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
+
+function traced(route: Route, url: string): Handler {
+	const start = { name: route.name, kind: "server" as const, attributes: { "http.route": url } };
+	return (request, reply) =>
+		inSpan(start, request.headers.traceparent, async (span?: Span) => {
+			const answer = await route.handle(request, reply);
+			span?.setAttribute("http.response.status_code", reply.statusCode);
+			return answer;
+		});
+}
+
+function audited(route: Route, url: string, what: string, { log }: Frame): Handler {
+	const handle = traced(route, url);
+	return async (request, reply) => {
+		const { id } = request.params as { id?: string };
+		const line = { audit: true, who: request.caller.name, what, target: id, requestId: request.id };
+		try {
+			const answer = await handle(request, reply);
+			log.info({ ...line, outcome: "ok" }, "audit");
+			return answer;
+		} catch (error) {
+			log.info({ ...line, outcome: error instanceof FlowFabricError ? error.code : "internal" }, "audit");
+			throw error;
+		}
+	};
+}

@@ -1,0 +1,79 @@
+import type { FastifyReply } from "fastify";
+import { errorBody, type FlowFabricError } from "../contract/errors.ts";
+
+/** Unsent bytes after which a reader counts as stuck and is let go; it comes back and reads on from where it was. */
+const MAX_UNSENT = 1024 * 1024;
+
+/** One event stream to one reader. The last event, `close`, says why it ended; a comment now and then keeps it alive. */
+export class Tail {
+	readonly #reply: FastifyReply;
+	readonly #tails: Set<Tail>;
+	readonly #controller = new AbortController();
+	#ended = false;
+
+	constructor(reply: FastifyReply, tails: Set<Tail>) {
+		this.#reply = reply;
+		this.#tails = tails;
+		reply.hijack();
+		reply.raw.once("close", () => this.#over());
+		reply.raw.writeHead(200, {
+			...(reply.getHeaders() as Record<string, string>),
+			"content-type": "text/event-stream; charset=utf-8",
+			"cache-control": "no-store, no-transform",
+			// A proxy that gathers would hold back what is to be seen at once.
+			"x-accel-buffering": "no",
+		});
+		reply.raw.write(": open\n\n");
+		tails.add(this);
+		if (reply.raw.destroyed) this.#over();
+	}
+
+	/** Aborts when the reader is gone or the tail was ended. */
+	get signal(): AbortSignal {
+		return this.#controller.signal;
+	}
+
+	send(type: string, data: unknown, id?: string): void {
+		if (this.#ended) return;
+		this.#write(`${id === undefined ? "" : `id: ${id}\n`}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`);
+	}
+
+	beat(): void {
+		if (!this.#ended) this.#write(": heartbeat\n\n");
+	}
+
+	/** Waits until the reader has taken what was sent, so that a slow one holds back the source and not memory. */
+	async drained(): Promise<void> {
+		const { raw } = this.#reply;
+		if (this.#ended || !raw.writableNeedDrain) return;
+		await new Promise<void>((resolve) => {
+			const go = () => {
+				raw.off("drain", go);
+				raw.off("close", go);
+				resolve();
+			};
+			raw.once("drain", go);
+			raw.once("close", go);
+		});
+	}
+
+	end(why: FlowFabricError): void {
+		if (this.#ended) return;
+		this.send("close", errorBody(why));
+		this.#reply.raw.end();
+		this.#over();
+	}
+
+	#write(text: string): void {
+		const { raw } = this.#reply;
+		raw.write(text);
+		if (raw.writableLength > MAX_UNSENT) raw.destroy();
+	}
+
+	#over(): void {
+		if (this.#ended) return;
+		this.#ended = true;
+		this.#tails.delete(this);
+		this.#controller.abort();
+	}
+}
