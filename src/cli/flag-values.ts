@@ -36,9 +36,17 @@ export function jsonFlag(text: string): unknown {
 	}
 }
 
-/** `--tag key=value`, given any number of times. */
-export function tagFlag(text: string, before: Record<string, string> = {}): Record<string, string> {
+function tagOf(text: string): [key: string, value: string] {
 	const at = text.indexOf("=");
 	if (at < 1) throw new InvalidArgumentError("must be key=value");
-	return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+	return [text.slice(0, at), text.slice(at + 1)];
 }
+
+/** `--tag key=value`, given any number of times. */
+export function tagFlag(text: string, before: Record<string, string> = {}): Record<string, string> {
+	const [key, value] = tagOf(text);
+	return { ...before, [key]: value };
+}
+
+/** `--tag key=value` to look for, as the API writes it. */
+export const oneTagFlag = (text: string): string => tagOf(text).join(":");

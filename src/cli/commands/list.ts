@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { ListRequest } from "../../contract/executions.ts";
 import { PUBLIC_STATES, type PublicState } from "../../kernel/state.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
-import { numberFlag } from "../flag-values.ts";
+import { numberFlag, oneTagFlag, timeFlag } from "../flag-values.ts";
 import { printExecutions } from "../format/execution.ts";
 import { examples, type Frame } from "../frame.ts";
 
@@ -10,6 +10,10 @@ interface Flags extends ServerFlags {
 	namespace?: string;
 	lane?: string;
 	state?: PublicState;
+	kind?: string;
+	tag?: string;
+	createdAfter?: number;
+	createdBefore?: number;
 	limit?: number;
 	cursor?: string;
 	all?: boolean;
@@ -23,6 +27,10 @@ export function addList(program: Command, frame: Frame): void {
 		.option("--namespace <namespace>", "of this tenant")
 		.option("--lane <lane>", "in this lane")
 		.option("--state <state>", `in this state: ${PUBLIC_STATES.join(", ")}`)
+		.option("--kind <kind>", "of this kind")
+		.option("--tag <key=value>", "with this tag", oneTagFlag)
+		.option("--created-after <time>", "created then or later: a time, or an age such as 2h", timeFlag)
+		.option("--created-before <time>", "created before then", timeFlag)
 		.option("--limit <number>", "most on a page", numberFlag(1, 1000))
 		.option("--cursor <cursor>", "go on where the page before this one ended")
 		.option("--all", "every page, one after the other");
@@ -47,16 +55,22 @@ export function addList(program: Command, frame: Frame): void {
 	);
 	examples(command, [
 		"flowfabric list --state failed --limit 20",
+		"flowfabric list --kind report --tag customer=acme --created-after 2h",
 		"flowfabric list --lane media --all",
 		"flowfabric list --all --json | jq -r .id",
 	]);
 }
 
-function requestOf({ namespace, lane, state, limit, cursor }: Flags): ListRequest {
+function requestOf(flags: Flags): ListRequest {
+	const { namespace, lane, state, kind, tag, createdAfter, createdBefore, limit, cursor } = flags;
 	return {
 		...(namespace === undefined ? undefined : { namespace }),
 		...(lane === undefined ? undefined : { lane }),
 		...(state === undefined ? undefined : { state }),
+		...(kind === undefined ? undefined : { kind }),
+		...(tag === undefined ? undefined : { tag }),
+		...(createdAfter === undefined ? undefined : { createdAfter }),
+		...(createdBefore === undefined ? undefined : { createdBefore }),
 		...(limit === undefined ? undefined : { limit }),
 		...(cursor === undefined ? undefined : { cursor }),
 	};

@@ -15,6 +15,7 @@ interface Flags extends ServerFlags {
 	priority?: number;
 	delay?: number;
 	idempotencyKey?: string;
+	tag?: Record<string, string>;
 	policy?: CreateRequest["policy"];
 	namespace?: string;
 	wait?: boolean;
@@ -34,6 +35,7 @@ export function addSubmit(program: Command, frame: Frame): void {
 		.option("--priority <number>", "higher runs first", numberFlag(0, 9000))
 		.option("--delay <duration>", "not before this long from now, as in 10s", durationFlag)
 		.option("--idempotency-key <key>", "submitting again under this key gives the first execution")
+		.option("--tag <key=value>", "a tag to find it by; may be given several times", tagFlag)
 		.option("--policy <json>", "retries, timeouts and the like, as in the API", jsonFlag)
 		.option("--wait", "wait for its end and say how it ended")
 		.option("--timeout <duration>", "wait no longer than this", durationFlag);
@@ -60,13 +62,14 @@ export function addSubmit(program: Command, frame: Frame): void {
 
 const submitted = (id: string, created: boolean): string => (created ? id : `${id} (was there already)`);
 
-function fields({ lane, namespace, priority, delay, idempotencyKey, policy }: Flags): Partial<CreateRequest> {
+function fields({ lane, namespace, priority, delay, idempotencyKey, tag, policy }: Flags): Partial<CreateRequest> {
 	return {
 		...(lane === undefined ? undefined : { lane }),
 		...(namespace === undefined ? undefined : { namespace }),
 		...(priority === undefined ? undefined : { priority }),
 		...(delay === undefined ? undefined : { delayMs: delay }),
 		...(idempotencyKey === undefined ? undefined : { idempotencyKey }),
+		...(tag === undefined ? undefined : { tags: tag }),
 		...(policy === undefined ? undefined : { policy }),
 	};
 }

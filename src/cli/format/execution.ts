@@ -21,6 +21,7 @@ export function printExecution(terminal: Terminal, execution: Execution, now: nu
 		["lane", execution.lane],
 		["namespace", execution.namespace],
 		["priority", String(execution.priority)],
+		["tags", tagsText(execution.tags)],
 		["attempt", attempt && `${attempt.index} (${attempt.type}, ${attempt.state})`],
 		[
 			"lease",
@@ -36,6 +37,12 @@ export function printExecution(terminal: Terminal, execution: Execution, now: nu
 		],
 		["policy", Object.keys(policy).length > 0 ? JSON.stringify(policy) : undefined],
 	]);
+}
+
+function tagsText(tags: Record<string, string>): string {
+	return Object.entries(tags)
+		.map(([key, value]) => `${key}=${oneLine(value)}`)
+		.join(", ");
 }
 
 const barOf = (percent: number | undefined): string => (percent === undefined ? "" : bar(percent));

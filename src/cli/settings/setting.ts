@@ -38,7 +38,10 @@ type ValueOf<S> = S extends { parse(text: string): infer T } ? Exclude<T, undefi
 
 export function addFlags(command: Command, table: SettingTable): Command {
 	for (const { flag, env, about, byDefault } of Object.values(table)) {
-		if (flag === undefined) continue;
+		if (flag === undefined) {
+			command.addHelpText("after", `\nOnly from the environment:\n  ${env}  ${about}`);
+			continue;
+		}
 		const fallback = byDefault === undefined ? "" : `, else ${byDefault}`;
 		command.option(flag, `${about} (else ${env}${fallback})`);
 	}
