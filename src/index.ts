@@ -1,4 +1,5 @@
-export type { Backend, ExecutionCalls, LeaseCalls } from "./contract/backend.ts";
+export type { ConnectOptions } from "./client/options.ts";
+export type { Backend, ExecutionCalls, FollowOptions, LeaseCalls } from "./contract/backend.ts";
 export { FlowFabricError } from "./contract/errors.ts";
 export type {
 	CancelRequest,

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { isJson, isText } from "../contract/content-types.ts";
 import { FlowFabricError } from "../contract/errors.ts";
+import { toJson } from "../contract/json.ts";
 import type { Bytes } from "../contract/replies.ts";
 import { type Blob, INLINE_PAYLOAD_BYTES, JSON_CONTENT, MAX_PAYLOAD_BYTES, type Payload } from "../kernel/payload.ts";
 
@@ -38,16 +39,6 @@ export function contentOf(given: GivenPayload): Content | undefined {
 	if (!isPlainText && !isJson(type)) throw invalid(field, `must be given as ${field}Base64 for contentType ${type}`);
 	const text = isPlainText ? value : toJson(field, value);
 	return within(field, { text, size: Buffer.byteLength(text), contentType: type });
-}
-
-function toJson(field: string, value: unknown): string {
-	try {
-		const text = JSON.stringify(value);
-		if (text !== undefined) return text;
-	} catch (error) {
-		throw invalid(field, `cannot be written as JSON: ${(error as Error).message}`);
-	}
-	throw invalid(field, `cannot be written as JSON: it is a ${typeof value}`);
 }
 
 function within(field: string, given: Content): Content {

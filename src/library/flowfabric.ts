@@ -1,4 +1,6 @@
-import type { Backend } from "../contract/backend.ts";
+import { HttpBackend } from "../client/http-backend.ts";
+import type { ConnectOptions } from "../client/options.ts";
+import type { Backend, FollowOptions } from "../contract/backend.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import type {
 	CancelRequest,
@@ -8,6 +10,7 @@ import type {
 	RevokeLeaseRequest,
 } from "../contract/executions.ts";
 import type { ErrorBody } from "../contract/replies.ts";
+import { activeTraceparent } from "../tracing/trace-context.ts";
 import type { Handler } from "../worker/context.ts";
 import { Worker, type WorkerOptions } from "../worker/worker.ts";
 import { type OpenOptions, openBackend } from "./open.ts";
@@ -47,21 +50,31 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 		return new FlowFabric<K>(await openBackend(url, options));
 	}
 
+	/** The server at `url`, such as `http://127.0.0.1:9090`; nothing is sent until the first call. */
+	static connect<K extends AnyKinds = AnyKinds>(url: string, options: ConnectOptions = {}): FlowFabric<K> {
+		return new FlowFabric<K>(new HttpBackend(url, options));
+	}
+
 	async submit<N extends keyof K & string>(
 		kind: N,
 		input?: K[N]["input"],
 		options: SubmitOptions = {},
 	): Promise<Run<K[N]["result"]>> {
-		return new Run(this.backend, await this.backend.executions.create({ ...options, kind, ...inputFields(input) }));
+		const request: CreateRequest = { ...options, kind, ...inputFields(input) };
+		continueTrace(request);
+		return new Run(this.backend, await this.backend.executions.create(request));
 	}
 
 	/** Up to 1000 at once; each item gets its own run or its own error. */
 	async submitMany<N extends keyof K & string>(
 		items: SubmitItem<K, N>[],
 	): Promise<({ ok: true; run: Run<K[N]["result"]> } | { ok: false; error: ErrorBody })[]> {
-		const requests = items.map((item) =>
-			(item.input as unknown) instanceof Uint8Array ? { ...item, input: undefined, ...inputFields(item.input) } : item,
-		);
+		const requests = items.map((item) => {
+			const input: unknown = item.input;
+			const request = input instanceof Uint8Array ? { ...item, input: undefined, ...inputFields(input) } : { ...item };
+			continueTrace(request);
+			return request;
+		});
 		const created = await this.backend.executions.createMany(requests as CreateRequest[]);
 		return created.map(({ ok, id, created, error }) =>
 			ok && id !== undefined
@@ -93,6 +106,11 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 
 	events(id: string, request: EventsRequest = {}) {
 		return this.backend.executions.events(id, request);
+	}
+
+	/** Every event as it comes; ends with the signal. */
+	follow(id: string, options: FollowOptions = {}) {
+		return this.backend.executions.follow(id, options);
 	}
 
 	attempts(id: string) {
@@ -127,6 +145,13 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 		await Promise.all([...this.#workers].map((worker) => worker.stop()));
 		await this.backend.close();
 	}
+}
+
+/** Work continues the trace it is submitted in, unless it names one. */
+function continueTrace(request: { traceparent?: string | undefined }): void {
+	if (request.traceparent !== undefined) return;
+	const traceparent = activeTraceparent();
+	if (traceparent !== undefined) request.traceparent = traceparent;
 }
 
 function inputFields(input: unknown): Pick<CreateRequest, "input" | "inputBase64"> {

@@ -1,0 +1,132 @@
+import type { LeaseCalls } from "../contract/backend.ts";
+import { FlowFabricError } from "../contract/errors.ts";
+import type { ClaimedExecution, CompletedItem, RenewedLease, WorkerNotice } from "../contract/replies.ts";
+import type * as protocol from "../contract/worker-protocol.ts";
+import type { PublicState } from "../kernel/state.ts";
+import { bodyWith, plainBody } from "./bodies.ts";
+import { CompleteJoiner } from "./complete-joiner.ts";
+import { pathOf } from "./executions.ts";
+import { NoticeStream } from "./notice-stream.ts";
+import type { Transport } from "./transport.ts";
+
+/** A worker that stops does not wait long to hand back: its leases lapse anyway. */
+const RELEASE_WITHIN_MS = 5000;
+
+/** The worker protocol over HTTP. What carries a fence may be sent twice: the second gives the first one's answer. */
+export class RemoteLeases implements LeaseCalls {
+	readonly #transport: Transport;
+	readonly #completes: CompleteJoiner;
+	readonly #streams = new Map<string, Set<NoticeStream>>();
+
+	constructor(transport: Transport) {
+		this.#transport = transport;
+		this.#completes = new CompleteJoiner(transport);
+	}
+
+	/**
+	 * Goes out once the instance's notices are listened to, so that nothing said about what it brings is missed. It is not
+	 * sent twice: whoever claims asks again anyway.
+	 */
+	async claim(request: protocol.ClaimRequest, signal?: AbortSignal): Promise<ClaimedExecution[]> {
+		const body = plainBody(request);
+		for (const { ready } of this.#streams.get(request?.instanceId) ?? []) await ready;
+		if (signal?.aborted) return [];
+		const waitMs = typeof request?.waitMs === "number" ? request.waitMs : 0;
+		try {
+			const { executions } = await this.#transport.json<{ executions: ClaimedExecution[] }>({
+				method: "POST",
+				path: "/v1/claims",
+				body,
+				repeat: "never",
+				waitMs,
+				signal,
+			});
+			return executions;
+		} catch (error) {
+			if (signal?.aborted) return [];
+			throw error;
+		}
+	}
+
+	async renew(request: protocol.RenewRequest): Promise<RenewedLease[]> {
+		const { leases } = await this.#transport.json<{ leases: RenewedLease[] }>({
+			method: "POST",
+			path: "/v1/leases/renew",
+			body: plainBody(request),
+			repeat: "always",
+		});
+		return leases;
+	}
+
+	async complete(id: string, request: protocol.CompleteRequest): Promise<{ publicState: PublicState }> {
+		return this.#completes.complete(id, request);
+	}
+
+	async completeMany(items: (protocol.CompleteRequest & { executionId: string })[]): Promise<CompletedItem[]> {
+		const texts = Array.isArray(items) ? items.map((item) => attempt(() => bodyWith("result", item))) : undefined;
+		const sent = texts?.filter((text) => typeof text === "string");
+		const answer =
+			sent?.length === 0 && texts?.length !== 0
+				? { items: [] }
+				: await this.#transport.json<{ items: CompletedItem[] }>({
+						method: "POST",
+						path: "/v1/leases/complete",
+						body: sent ? `{"items":[${sent.join(",")}]}` : plainBody({ items }),
+						repeat: "always",
+					});
+		return (texts ?? []).map((text, n) =>
+			typeof text === "string" ? (answer.items.shift() as CompletedItem) : refusedItem(items[n]?.executionId, text),
+		);
+	}
+
+	fail(id: string, request: protocol.FailRequest): Promise<{ publicState: PublicState; retryAt?: number }> {
+		return this.#fenced(id, "/fail", request);
+	}
+
+	delay(id: string, request: protocol.DelayRequest): Promise<{ publicState: PublicState; delayUntil?: number }> {
+		return this.#fenced(id, "/delay", request);
+	}
+
+	release(id: string, request: protocol.ReleaseRequest): Promise<{ publicState: PublicState }> {
+		return this.#fenced(id, "/release", request, RELEASE_WITHIN_MS);
+	}
+
+	progress(id: string, request: protocol.ProgressRequest): Promise<{ percent?: number; message?: string }> {
+		return this.#fenced(id, "/progress", request);
+	}
+
+	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void {
+		const stream = new NoticeStream(this.#transport, instanceId, listener);
+		const streams = this.#streams.get(instanceId) ?? new Set();
+		this.#streams.set(instanceId, streams.add(stream));
+		return () => {
+			stream.stop();
+			streams.delete(stream);
+			if (streams.size === 0 && this.#streams.get(instanceId) === streams) this.#streams.delete(instanceId);
+		};
+	}
+
+	async #fenced<T>(id: string, path: string, request: unknown, withinMs?: number): Promise<T> {
+		return this.#transport.json<T>({
+			method: "POST",
+			path: pathOf(id, path),
+			body: plainBody(request),
+			repeat: "always",
+			...(withinMs === undefined ? undefined : { withinMs: Math.min(withinMs, this.#transport.timeoutMs) }),
+		});
+	}
+}
+
+function attempt(make: () => string): string | FlowFabricError {
+	try {
+		return make();
+	} catch (error) {
+		if (error instanceof FlowFabricError) return error;
+		throw error;
+	}
+}
+
+function refusedItem(executionId: string | undefined, error: FlowFabricError): CompletedItem {
+	const { code, message, retryable, details } = error;
+	return { executionId: String(executionId), ok: false, error: { code, message, retryable, details } };
+}

@@ -1,0 +1,46 @@
+import { FlowFabricError } from "../contract/errors.ts";
+import type { Clock } from "../engine/clock.ts";
+
+export interface ConnectOptions {
+	/** Sent as `Authorization: Bearer`. */
+	token?: string;
+	/** How long a call is tried, retries included (30000). What waits for something waits that much longer. */
+	timeoutMs?: number;
+	/** Connections for calls that do not wait (16); those that wait have one each. */
+	connections?: number;
+	/** For tests: how time passes. */
+	clock?: Clock;
+}
+
+/** Where the server is: its origin, and what its paths begin with. */
+export interface ServerPlace {
+	origin: string;
+	prefix: string;
+}
+
+export function placeOf(url: string): ServerPlace {
+	const parsed = URL.canParse(url) ? new URL(url) : undefined;
+	if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.search || parsed.hash) {
+		throw new FlowFabricError("invalid_input", {
+			message: "url: must be the address of a server such as http://127.0.0.1:9090",
+			details: { field: "url" },
+		});
+	}
+	return { origin: parsed.origin, prefix: parsed.pathname.replace(/\/+$/, "") };
+}
+
+export function checkOptions({ token, timeoutMs, connections }: ConnectOptions): void {
+	if (token !== undefined && (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token))) {
+		throw refused("token", "must be printable ASCII without spaces");
+	}
+	whole("timeoutMs", timeoutMs, 1, 86_400_000);
+	whole("connections", connections, 1, 10_000);
+}
+
+function whole(field: string, value: number | undefined, low: number, high: number): void {
+	if (value === undefined || (Number.isInteger(value) && value >= low && value <= high)) return;
+	throw refused(field, `must be an integer from ${low} to ${high}, got ${String(value)}`);
+}
+
+const refused = (field: string, problem: string): FlowFabricError =>
+	new FlowFabricError("invalid_input", { message: `${field}: ${problem}`, details: { field } });

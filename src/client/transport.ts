@@ -1,0 +1,164 @@
+import { Pool } from "undici";
+import { FlowFabricError } from "../contract/errors.ts";
+import { type Clock, systemClock } from "../engine/clock.ts";
+import { activeTraceparent } from "../tracing/trace-context.ts";
+import { type Answer, exchange, NoAnswer, type StreamListener } from "./exchange.ts";
+import { type ConnectOptions, checkOptions, placeOf } from "./options.ts";
+import { refusalOf } from "./refusals.ts";
+
+/**
+ * When a call that got no answer may be sent again: always, because sending it twice does the same as once; only when
+ * nothing can have happened; or never, because the caller has its own way of trying again.
+ */
+export type Repeat = "always" | "undone" | "never";
+
+export interface Call {
+	method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+	path: string;
+	/** JSON, ready to be sent. */
+	body?: string;
+	repeat: Repeat;
+	/** How long the server itself may wait before it answers. */
+	waitMs?: number;
+	/** How long to try; else as long as the connection was told. */
+	withinMs?: number;
+	signal?: AbortSignal | undefined;
+}
+
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 2000;
+/** A stream that says nothing for this long, not even a comment, is dead. */
+const STREAM_SILENCE_MS = 45_000;
+
+/** The connection to a server: sends calls, tries again where that is safe, and gives refusals the form they have in process. */
+export class Transport {
+	readonly clock: Clock;
+	readonly timeoutMs: number;
+	readonly #prefix: string;
+	readonly #headers: Record<string, string>;
+	readonly #calls: Pool;
+	/** Calls that wait have a connection each, or they would hold up the others. */
+	readonly #waits: Pool;
+	readonly #closing = new AbortController();
+
+	constructor(url: string, options: ConnectOptions) {
+		checkOptions(options);
+		const { origin, prefix } = placeOf(url);
+		this.clock = options.clock ?? systemClock;
+		this.timeoutMs = options.timeoutMs ?? 30_000;
+		this.#prefix = prefix;
+		this.#headers = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
+		const connect = { timeout: Math.min(10_000, this.timeoutMs) };
+		this.#calls = new Pool(origin, { connections: options.connections ?? 16, connect });
+		this.#waits = new Pool(origin, { connections: null, connect });
+	}
+
+	get closed(): boolean {
+		return this.#closing.signal.aborted;
+	}
+
+	async json<T>(call: Call): Promise<T> {
+		const { body } = await this.send(call);
+		return JSON.parse(body.toString()) as T;
+	}
+
+	/** The answer, or the refusal thrown; what could not be delivered is `unreachable`. */
+	async send(call: Call): Promise<Answer> {
+		const deadline = this.clock.monotonic() + (call.withinMs ?? this.timeoutMs);
+		for (let tries = 0; ; tries++) {
+			if (this.closed) throw new FlowFabricError("shutting_down");
+			const failure = await this.#try(call);
+			if (!("error" in failure)) return failure;
+			const pause = pauseAfter(tries, failure.retryAfterMs);
+			const mayRepeat = call.repeat === "always" || (call.repeat === "undone" && failure.undone);
+			if (!mayRepeat || !failure.error.retryable || this.clock.monotonic() + pause > deadline) throw failure.error;
+			await this.pause(pause, call.signal);
+		}
+	}
+
+	/** An event stream: its first bytes open it; resolves when it has ended, throws like any call if it never began. */
+	async stream(path: string, headers: Record<string, string>, signal: AbortSignal, listener: StreamListener) {
+		if (this.closed) throw new FlowFabricError("shutting_down");
+		let open = false;
+		try {
+			const answer = await exchange(
+				this.#waits,
+				{
+					method: "GET",
+					path: this.#prefix + path,
+					headers: { ...this.#headers, accept: "text/event-stream", ...headers },
+					body: null,
+					timeoutMs: STREAM_SILENCE_MS,
+					signal,
+				},
+				{
+					opened: (status, answered) => {
+						open = status === 200;
+						if (open) listener.opened(status, answered);
+					},
+					received: listener.received,
+				},
+			);
+			if (answer.status >= 400) throw refusalOf(answer).error;
+		} catch (error) {
+			if (!(error instanceof NoAnswer)) throw error;
+			if (!open) throw unreachable(error);
+		}
+	}
+
+	/** Ends early, without an error, when the connection is closed; with the signal's reason when that aborts. */
+	async pause(ms: number, signal?: AbortSignal): Promise<void> {
+		signal?.throwIfAborted();
+		await new Promise<void>((resolve) => {
+			const end = () => {
+				disarm();
+				signal?.removeEventListener("abort", end);
+				this.#closing.signal.removeEventListener("abort", end);
+				resolve();
+			};
+			const disarm = this.clock.setTimer(ms, end);
+			signal?.addEventListener("abort", end);
+			this.#closing.signal.addEventListener("abort", end);
+		});
+		signal?.throwIfAborted();
+	}
+
+	/** Calls under way are answered; what waits is called off. */
+	async close(): Promise<void> {
+		if (this.closed) return;
+		this.#closing.abort();
+		await Promise.all([this.#calls.close(), this.#waits.destroy()]);
+	}
+
+	async #try(call: Call): Promise<Answer | { error: FlowFabricError; undone: boolean; retryAfterMs: number }> {
+		const { method, path, body, waitMs = 0, signal } = call;
+		const headers = { ...this.#headers };
+		if (body !== undefined) headers["content-type"] = "application/json";
+		const traceparent = activeTraceparent();
+		if (traceparent !== undefined) headers.traceparent = traceparent;
+		try {
+			const answer = await exchange(waitMs > 0 ? this.#waits : this.#calls, {
+				method,
+				path: this.#prefix + path,
+				headers,
+				body: body ?? null,
+				timeoutMs: this.timeoutMs + waitMs,
+				signal,
+			});
+			return answer.status < 400 ? answer : refusalOf(answer);
+		} catch (error) {
+			if (!(error instanceof NoAnswer)) throw error;
+			if (this.closed) throw new FlowFabricError("shutting_down");
+			return { error: unreachable(error), undone: !error.sent, retryAfterMs: 0 };
+		}
+	}
+}
+
+/** Doubling and spread, so that many clients of a server that comes back do not come at once. */
+export function pauseAfter(tries: number, atLeast = 0): number {
+	const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(tries, 10));
+	return Math.max(pause * (0.5 + Math.random() / 2), atLeast * (1 + Math.random() / 2));
+}
+
+const unreachable = (cause: NoAnswer): FlowFabricError =>
+	new FlowFabricError("unreachable", { message: `the server could not be reached: ${cause.message}`, cause });
