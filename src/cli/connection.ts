@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { FlowFabricError } from "../contract/errors.ts";
 import { FlowFabric } from "../library/flowfabric.ts";
 import type { Frame } from "./frame.ts";
 import { CLIENT_SETTINGS } from "./settings/client-settings.ts";
@@ -11,6 +12,8 @@ export interface ServerFlags {
 	json?: boolean;
 }
 
+const PATIENCE_MS = 5000;
+
 export function asksServer(command: Command): Command {
 	return withJson(addFlags(command, CLIENT_SETTINGS));
 }
@@ -22,10 +25,33 @@ export function withJson(command: Command): Command {
 /** Does `work` with a connection to the server, and parts with it whatever happens. */
 export async function atServer<T>(frame: Frame, flags: ServerFlags, work: (ff: FlowFabric) => Promise<T>): Promise<T> {
 	const { url, token } = readSettings(CLIENT_SETTINGS, flags, frame.env);
+	await knock(url);
 	const ff = FlowFabric.connect(url, token === undefined ? {} : { token });
 	try {
 		return await work(ff);
 	} finally {
 		await ff.close();
 	}
+}
+
+/** The client tries for long, as a program should; a person is told at once that nobody is there. */
+async function knock(url: string): Promise<void> {
+	try {
+		const answer = await askOpenly(url, "/healthz");
+		await answer.arrayBuffer();
+	} catch (error) {
+		const message = `nobody answers at ${url} (${reasonOf(error)}); start a server with flowfabric serve, or name another with --url`;
+		throw new FlowFabricError("unreachable", { message, cause: error });
+	}
+}
+
+/** Asks what needs no token. */
+export function askOpenly(url: string, path: string): Promise<Response> {
+	return fetch(url.replace(/\/+$/, "") + path, { signal: AbortSignal.timeout(PATIENCE_MS) });
+}
+
+/** What `fetch` throws says little; its cause says more. */
+export function reasonOf(error: unknown): string {
+	const cause = (error as { cause?: { code?: string; message?: string } }).cause;
+	return cause?.code ?? cause?.message ?? (error instanceof Error ? error.message : String(error));
 }
