@@ -49,7 +49,7 @@ export const step = fc.oneof(
 			policy: fc.nat(policies.length - 1),
 			priority: fc.constantFrom(-1, 0, 0, 5, 10_000),
 			delayMs: fc.constantFrom(0, 0, 0, 907),
-			tags: fc.constantFrom<Record<string, string>[]>({}, {}, { team: "red" }, manyTags),
+			tags: fc.constantFrom<Record<string, string>[]>({}, {}, {}, {}, {}, {}, { team: "red" }, manyTags),
 		}),
 	},
 	{
