@@ -1,7 +1,9 @@
 import type { ExecutionCalls, FollowOptions } from "../contract/backend.ts";
-import { FlowFabricError } from "../contract/errors.ts";
+import type { BulkRequest } from "../contract/bulk.ts";
+import type { FlowFabricError } from "../contract/errors.ts";
 import {
 	type CancelRequest,
+	type ChangePriorityRequest,
 	type CreateRequest,
 	type EventsRequest,
 	eventsRequest,
@@ -14,6 +16,7 @@ import {
 } from "../contract/executions.ts";
 import type {
 	AttemptView,
+	BulkReply,
 	Bytes,
 	Created,
 	CreatedItem,
@@ -22,12 +25,15 @@ import type {
 	ExecutionPage,
 	FollowedEvent,
 } from "../contract/replies.ts";
+import type { SetTagsRequest } from "../contract/tags.ts";
 import { bodyWith, plainBody, queryOf } from "./bodies.ts";
 import { CreateJoiner } from "./create-joiner.ts";
 import { followEvents } from "./follow.ts";
 import type { Call, Transport } from "./transport.ts";
 
-type Reply<N extends keyof ExecutionCalls> = Awaited<ReturnType<Extract<ExecutionCalls[N], (...args: never) => Promise<unknown>>>>;
+type Reply<N extends keyof ExecutionCalls> = Awaited<
+	ReturnType<Extract<ExecutionCalls[N], (...args: never) => Promise<unknown>>>
+>;
 
 /** The calls about executions, over HTTP. Queries are checked here: on the wire all their fields are text. */
 export class RemoteExecutions implements ExecutionCalls {
@@ -127,6 +133,19 @@ export class RemoteExecutions implements ExecutionCalls {
 
 	async delete(id: string): Promise<Reply<"delete">> {
 		return this.#transport.json({ method: "DELETE", path: pathOf(id, ""), repeat: "undone" });
+	}
+
+	async changePriority(id: string, request: ChangePriorityRequest): Promise<Reply<"changePriority">> {
+		return this.#transport.json(acting(id, "/priority", request, "always"));
+	}
+
+	async setTags(id: string, request: SetTagsRequest): Promise<Reply<"setTags">> {
+		return this.#transport.json(acting(id, "/tags", request, "always"));
+	}
+
+	async bulk(request: BulkRequest): Promise<BulkReply> {
+		const path = "/v1/executions/bulk";
+		return this.#transport.json({ method: "POST", path, body: plainBody(request), repeat: "always" });
 	}
 
 	/** Without the lease it is about, a second one might take the next holder's. */

@@ -117,6 +117,8 @@ export const execution = Type.Object({
 	retries: count,
 	reclaims: count,
 	replays: count,
+	flowId: optional(Type.String()),
+	tags: Type.Record(Type.String(), Type.String()),
 	policy,
 	progress: optional(Type.Object({ percent: optional(Type.Number()), message: optional(Type.String()) })),
 	failure: optional(failure),
@@ -137,6 +139,13 @@ export const execution = Type.Object({
 export const executionPage = Type.Object({
 	executions: Type.Array(execution),
 	nextCursor: optional(Type.String({ description: "Left out on the last page" })),
+});
+
+export const bulk = Type.Object({
+	done: Type.Integer({ description: "How many it was done to, or had been already" }),
+	failed: count,
+	errors: Type.Array(Type.Object({ id: Type.String(), error }), { description: "The first of those that failed" }),
+	nextCursor: optional(Type.String({ description: "Left out when all that matched was seen" })),
 });
 
 export const event = Type.Object(
@@ -183,6 +192,8 @@ export const claimed = Type.Object({
 	timeouts: optional(
 		Type.Object({ attemptMs: optional(count), queueMs: optional(count), deadlineMs: optional(count) }),
 	),
+	tags: Type.Record(Type.String(), Type.String()),
+	flowId: optional(Type.String()),
 	traceparent: optional(Type.String()),
 });
 
@@ -219,6 +230,7 @@ const held: true[] = [
 	true satisfies Same<Shown<typeof createdItem>, replies.CreatedItem>,
 	true satisfies Same<Shown<typeof execution>, replies.Execution>,
 	true satisfies Same<Shown<typeof executionPage>, replies.ExecutionPage>,
+	true satisfies Same<Shown<typeof bulk>, replies.BulkReply>,
 	true satisfies Same<Shown<typeof attempt>, replies.AttemptView>,
 	true satisfies Same<Shown<typeof claimed>, replies.ClaimedExecution>,
 	true satisfies Same<Shown<typeof renewed>, replies.RenewedLease>,

@@ -54,6 +54,7 @@ function tell(tx: Tx, record: ExecutionRecord, seq: number, deed: Deed, draft: E
 		namespace: record.namespace,
 		actor: deed.actor,
 	};
+	if (record.flowId) event.flowId = record.flowId;
 	if (record.attempt) event.attempt = record.attempt.index;
 	for (const name in draft) event[name] = draft[name];
 	tx.emit(event);

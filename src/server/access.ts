@@ -26,7 +26,10 @@ export const ACCESS = {
 	"GET /v1/executions/:id/attempts": READ,
 	"POST /v1/executions/:id/cancel": CANCEL,
 	"POST /v1/executions/:id/replay": OPERATE,
+	"POST /v1/executions/:id/priority": OPERATE,
+	"POST /v1/executions/:id/tags": OPERATE,
 	"POST /v1/executions/:id/revoke-lease": OPERATE,
+	"POST /v1/executions/bulk": OPERATE,
 	"DELETE /v1/executions/:id": OPERATE,
 
 	"POST /v1/claims": WORK,

@@ -7,6 +7,7 @@ import type { Frame } from "./frame.ts";
 import { requestIds, setHeaders } from "./headers.ts";
 import { describeApi, shapesAreForReaders } from "./openapi.ts";
 import type { ServerOptions } from "./options.ts";
+import { actionRoutes } from "./routes/actions.ts";
 import { executionRoutes } from "./routes/executions.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { leaseRoutes } from "./routes/leases.ts";
@@ -63,6 +64,7 @@ export async function makeApp(
 	const { engine, openMetrics = false } = options;
 	addRoutes(app, frame, tokens, [
 		...executionRoutes(frame),
+		...actionRoutes(),
 		...leaseRoutes(frame),
 		...healthRoutes(frame, { engine, tokens, openMetrics }),
 		...(docs ? inArea("health", [openApiRoute(app)]) : []),

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { FastifyRequest } from "fastify";
-import type { Backend } from "../contract/backend.ts";
+import type { Calls } from "../contract/backend.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import { ROLES, type Role } from "./access.ts";
 import { configError } from "./config-error.ts";
@@ -10,7 +10,7 @@ import type { ServerCaller, ServerOptions, TokenEntry } from "./options.ts";
 export interface Caller {
 	name: string;
 	role: Role;
-	backend: Backend;
+	backend: Calls;
 }
 
 const BEARER = /^Bearer +([^\s]+)$/i;

@@ -1,5 +1,5 @@
 import type { Logger as PinoLogger } from "pino";
-import type { Backend } from "../contract/backend.ts";
+import type { Calls } from "../contract/backend.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Role } from "./access.ts";
 import type { PoolName } from "./pools.ts";
@@ -26,7 +26,7 @@ export interface ServerOptions {
 	/** The engine behind the backend, for metrics and readiness. */
 	engine: Engine;
 	/** The interface as one caller sees it; asked once per token. */
-	backendFor(caller: ServerCaller): Backend;
+	backendFor(caller: ServerCaller): Calls;
 	/** Where to listen (127.0.0.1). Without any token only a loopback address is accepted. */
 	host?: string;
 	/** 0 takes a free port (9090). */

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
-import { FlowFabric } from "../../src/index.ts";
+import { type Calls, FlowFabric } from "../../src/index.ts";
 import { openBackend } from "../../src/library/open.ts";
 import type { TokenEntry } from "../../src/server/options.ts";
 import { startServer } from "../../src/server/server.ts";
@@ -16,9 +16,16 @@ export interface FabricSettings {
 	actor?: string;
 }
 
+/** Somebody else who calls the same FlowFabric; over HTTP one with a token of its own. */
+export interface OtherCaller {
+	actor: string;
+	namespace?: string;
+}
+
 /** FlowFabric on a new, empty store, and how to part with it. */
 export interface OpenFabric {
 	ff: FlowFabric;
+	as(caller: OtherCaller): Calls;
 	/** Closes, lets `meanwhile` happen while nobody minds the store, and opens again; only where something is kept. */
 	reopen?(meanwhile: () => Promise<void>): Promise<FlowFabric>;
 	discard(): Promise<void>;
@@ -32,52 +39,71 @@ export interface PublicRow {
 	open(clock: VirtualClock, settings: FabricSettings): Promise<OpenFabric>;
 }
 
-/** How a program reaches the engine. */
+/** How programs reach the engine. */
 interface Way {
 	prefix: string;
-	open(url: string, partitions: number, clock: VirtualClock, settings: FabricSettings): Promise<FlowFabric>;
+	open(url: string, partitions: number, clock: VirtualClock, settings: FabricSettings): Promise<Reached>;
 }
+
+type Reached = Pick<OpenFabric, "ff" | "as"> & { close(): Promise<void> };
 
 const inProcess: Way = {
 	prefix: "",
 	async open(url, partitions, clock, settings) {
 		const ff = await FlowFabric.open(url, { partitions, ...settings, testClock: { now: clock.now, clock } });
 		const { backend } = ff;
-		if (backend instanceof LocalBackend) clock.watch(() => !backend.engine.idle);
-		return ff;
+		if (!(backend instanceof LocalBackend)) throw new TypeError("this row runs in process");
+		clock.watch(() => !backend.engine.idle);
+		return { ff, as: (caller) => backend.as(caller), close: () => ff.close() };
 	},
 };
 
+/** Callers that cases speak as; over HTTP each has a token, and a token is known to the server from its start. */
+const others: readonly OtherCaller[] = [
+	{ actor: "ada", namespace: "a" },
+	{ actor: "bob", namespace: "b" },
+	{ actor: "a", namespace: "a" },
+	{ actor: "b", namespace: "b" },
+	{ actor: "root" },
+];
+
 const overHttp: Way = {
 	prefix: "http over ",
-	async open(url, partitions, clock, settings) {
-		const { actor, ...rest } = settings;
-		const local = await openBackend(url, { partitions, ...rest, testClock: { now: clock.now, clock } });
+	async open(url, partitions, clock, { actor = "local", ...settings }) {
+		const local = await openBackend(url, { partitions, ...settings, testClock: { now: clock.now, clock } });
 		const server = await startServer({
 			engine: local.engine,
 			backendFor: (caller) => local.as(caller),
 			port: 0,
 			docs: false,
-			...(actor === undefined ? undefined : { tokens: [tokenFor(actor)] }),
+			tokens: [{ actor }, ...others].map(tokenEntry),
 		});
 		clock.watch(() => !local.engine.idle || socketTraffic.busy);
-		const ff = FlowFabric.connect(server.address, { clock, ...(actor === undefined ? undefined : { token: TOKEN }) });
-		return Object.assign(ff, {
+		const ff = FlowFabric.connect(server.address, { clock, token: tokenOf({ actor }) });
+		const connections: FlowFabric[] = [ff];
+		return {
+			ff,
+			as(caller) {
+				const connection = FlowFabric.connect(server.address, { clock, token: tokenOf(caller) });
+				connections.push(connection);
+				return connection.backend;
+			},
 			async close() {
-				await FlowFabric.prototype.close.call(ff);
+				await Promise.all(connections.map((each) => each.close()));
 				await server.close();
 				await local.close();
 			},
-		});
+		};
 	},
 };
 
-const TOKEN = "a-token-for-one-test";
+const tokenOf = ({ actor, namespace }: OtherCaller): string => `token-of-${actor}-in-${namespace ?? "all"}`;
 
-const tokenFor = (name: string): TokenEntry => ({
-	name,
+const tokenEntry = (caller: OtherCaller): TokenEntry => ({
+	name: caller.actor,
 	role: "admin",
-	hash: createHash("sha256").update(TOKEN).digest("hex"),
+	...(caller.namespace === undefined ? undefined : { namespace: caller.namespace }),
+	hash: createHash("sha256").update(tokenOf(caller)).digest("hex"),
 });
 
 export const publicRows: readonly PublicRow[] = [
@@ -91,8 +117,8 @@ function memoryRow(partitions: number, way: Way): PublicRow {
 		name: `${way.prefix}memory ×${partitions}`,
 		keeps: false,
 		async open(clock, settings) {
-			const ff = await way.open("memory:", partitions, clock, settings);
-			return { ff, discard: () => ff.close() };
+			const { close, ...reached } = await way.open("memory:", partitions, clock, settings);
+			return { ...reached, discard: close };
 		},
 	};
 }
@@ -113,20 +139,20 @@ async function openSqlite(
 ): Promise<OpenFabric> {
 	const folder = await mkdtemp(join(tmpdir(), "flowfabric-"));
 	const url = `sqlite:${join(folder, "store.db")}`;
-	let ff = await way.open(url, partitions, clock, settings);
+	let reached = await way.open(url, partitions, clock, settings);
 	return {
-		ff,
+		ff: reached.ff,
+		as: (caller) => reached.as(caller),
 		async reopen(meanwhile) {
-			await ff.close();
+			await reached.close();
 			clock.watch(() => false);
 			await meanwhile();
-			ff = await way.open(url, partitions, clock, settings);
-			return ff;
+			reached = await way.open(url, partitions, clock, settings);
+			return reached.ff;
 		},
 		async discard() {
-			await ff.close();
+			await reached.close();
 			await rm(folder, { recursive: true });
 		},
 	};
 }
-

@@ -7,6 +7,7 @@ const table = Object.entries(ERRORS) as [ErrorCode, { status: number; retryable:
 const named: [code: ErrorCode, status: number][] = [
 	["invalid_input", 400],
 	["fence_required", 400],
+	["invalid_tag_key", 400],
 	["unauthorized", 401],
 	["forbidden", 403],
 	["not_found", 404],

@@ -1,9 +1,12 @@
 import type { ExecutionCalls, FollowOptions } from "../../contract/backend.ts";
+import type { BulkRequest } from "../../contract/bulk.ts";
 import { errorBody, FlowFabricError, refusalError } from "../../contract/errors.ts";
 import {
 	type CancelRequest,
+	type ChangePriorityRequest,
 	type CreateRequest,
 	cancelRequest,
+	changePriorityRequest,
 	createManyRequest,
 	type EventsRequest,
 	eventsRequest,
@@ -14,15 +17,17 @@ import {
 	waitRequest,
 } from "../../contract/executions.ts";
 import type { CreatedItem, EventPage, Execution, FollowedEvent } from "../../contract/replies.ts";
+import { checkSetTags, type SetTagsRequest, setTagsRequest } from "../../contract/tags.ts";
 import type { CommandOf, OutcomeOf } from "../../kernel/kernel.ts";
 import { type AttemptRecord, attemptKey } from "../../kernel/records/attempt.ts";
 import type { LoggedEvent, LogPosition } from "../../store/port.ts";
 import { decodeCursor, encodeCursor } from "../cursor.ts";
-import { listExecutions } from "../listing.ts";
+import { findExecutions } from "../listing.ts";
 import { createCommand } from "../submission.ts";
 import { attemptView, executionView } from "../views.ts";
-import { ChangeWatch } from "./change-watch.ts";
+import { bulk } from "./bulk.ts";
 import type { Desk } from "./desk.ts";
+import { watch } from "./watching.ts";
 
 const FOLLOW_PAGE = 100;
 
@@ -69,15 +74,9 @@ export class LocalExecutions implements ExecutionCalls {
 	}
 
 	async list(request: ListRequest = {}) {
-		this.#desk.engine.refuseIfClosed();
-		return listExecutions(this.#desk.engine.runners, listRequest.check(request), (key, doc) => {
-			try {
-				return this.#desk.engine.kernel.decode(key, doc);
-			} catch (error) {
-				this.#desk.engine.fault(`record ${key} cannot be read`, error);
-				return undefined;
-			}
-		});
+		const { limit = 100, cursor, ...filter } = listRequest.check(request);
+		const { found, ...rest } = await findExecutions(this.#desk, filter, limit, cursor);
+		return { executions: found.map(({ record, runner }) => executionView(record, runner.time.now())), ...rest };
 	}
 
 	async input(id: string) {
@@ -96,63 +95,40 @@ export class LocalExecutions implements ExecutionCalls {
 	}
 
 	async wait(id: string, options: { timeoutMs?: number; signal?: AbortSignal } = {}): Promise<Execution> {
-		const { engine } = this.#desk;
-		engine.refuseIfClosed();
+		this.#desk.engine.refuseIfClosed();
 		const { signal, ...request } = options;
 		const { timeoutMs = Number.POSITIVE_INFINITY } = waitRequest.check(request);
-		const deadline = engine.clock.monotonic() + timeoutMs;
-		const watch = new ChangeWatch(engine, id, signal);
-		try {
-			for (;;) {
-				const { record, now } = await this.#desk.read(id);
-				const left = deadline - engine.clock.monotonic();
-				if (record.lifecyclePhase === "terminal" || left <= 0) return executionView(record, now);
-				engine.refuseIfClosed();
-				signal?.throwIfAborted();
-				await watch.next(left);
-			}
-		} finally {
-			watch.close();
-		}
+		return watch(this.#desk, id, { timeoutMs, signal }, async (isLast) => {
+			const { record, now } = await this.#desk.read(id);
+			return isLast || record.lifecyclePhase === "terminal" ? executionView(record, now) : undefined;
+		});
 	}
 
 	async events(id: string, request: EventsRequest = {}, signal?: AbortSignal): Promise<EventPage> {
 		const { limit = 100, cursor, waitMs = 0 } = eventsRequest.check(request);
 		const after = positionOf(cursor);
-		const { engine } = this.#desk;
-		const deadline = engine.clock.monotonic() + waitMs;
-		const watch = waitMs > 0 ? new ChangeWatch(engine, id, signal) : undefined;
-		try {
-			for (;;) {
-				const events = await this.#eventsAfter(id, after, limit);
-				const left = deadline - engine.clock.monotonic();
-				if (events.length > 0 || !watch || left <= 0 || signal?.aborted || engine.closed) {
-					return {
-						events: events.map((event) => JSON.parse(event.body)),
-						nextCursor: cursorAt(events.at(-1) ?? after ?? { commit: 0, index: 0 }),
-					};
-				}
-				await watch.next(left);
-			}
-		} finally {
-			watch?.close();
-		}
+		const events = await watch(this.#desk, id, { timeoutMs: waitMs, signal }, async (isLast) => {
+			const page = await this.#eventsAfter(id, after, limit);
+			return isLast || page.length > 0 ? page : undefined;
+		});
+		return {
+			events: events.map((event) => JSON.parse(event.body)),
+			nextCursor: cursorAt(events.at(-1) ?? after ?? { commit: 0, index: 0 }),
+		};
 	}
 
 	async *follow(id: string, options: FollowOptions = {}): AsyncGenerator<FollowedEvent> {
 		const { signal, ...request } = options;
 		const { cursor } = eventsRequest.check(request);
 		let after = positionOf(cursor);
-		const watch = new ChangeWatch(this.#desk.engine, id, signal);
-		try {
-			while (!signal?.aborted) {
-				const events = await this.#eventsAfter(id, after, FOLLOW_PAGE);
-				for (const event of events) yield { cursor: cursorAt(event), event: JSON.parse(event.body) };
-				after = events.at(-1) ?? after;
-				if (events.length < FOLLOW_PAGE) await watch.next(Number.POSITIVE_INFINITY);
-			}
-		} finally {
-			watch.close();
+		while (!signal?.aborted) {
+			const patience = { timeoutMs: Number.POSITIVE_INFINITY, signal };
+			const events = await watch(this.#desk, id, patience, async () => {
+				const page = await this.#eventsAfter(id, after, FOLLOW_PAGE);
+				return page.length > 0 || signal?.aborted ? page : undefined;
+			});
+			for (const event of events) yield { cursor: cursorAt(event), event: JSON.parse(event.body) };
+			after = events.at(-1) ?? after;
 		}
 	}
 
@@ -206,6 +182,38 @@ export class LocalExecutions implements ExecutionCalls {
 		return reply;
 	}
 
+	async changePriority(id: string, request: ChangePriorityRequest) {
+		const { priority } = changePriorityRequest.check(request);
+		const { ok: _, ...reply } = await this.#desk.run("changePriority", {
+			op: "changePriority",
+			executionId: id,
+			priority,
+			actor: this.#desk.caller.actor,
+		});
+		return reply;
+	}
+
+	async setTags(id: string, request: SetTagsRequest) {
+		const given = setTagsRequest.check(request);
+		checkSetTags(given);
+		const { tags } = await this.#desk.run("setTags", {
+			op: "setTags",
+			executionId: id,
+			set: { ...given.set },
+			remove: [...(given.remove ?? [])],
+			actor: this.#desk.caller.actor,
+		});
+		return { tags: { ...tags } };
+	}
+
+	bulk(request: BulkRequest) {
+		return bulk(this.#desk, request, (reason) => ({
+			cancel: (id) => this.cancel(id, reason === undefined ? {} : { reason }),
+			replay: (id) => this.replay(id),
+			delete: (id) => this.delete(id),
+		}));
+	}
+
 	async revokeLease(id: string, request: RevokeLeaseRequest = {}) {
 		const given = revokeLeaseRequest.check(request) as { expectedLeaseId?: string; reason?: string };
 		const { ok: _, ...reply } = await this.#desk.run("revokeLease", {
@@ -219,7 +227,13 @@ export class LocalExecutions implements ExecutionCalls {
 
 	#createCommand(request: unknown): CommandOf<"create"> {
 		const { engine, caller, retentionMs } = this.#desk;
-		return createCommand(request, { uuid: engine.mint.next(), now: engine.now(), actor: caller.actor, retentionMs });
+		return createCommand(request, {
+			uuid: engine.mint.next(),
+			now: engine.now(),
+			actor: caller.actor,
+			scope: caller.namespace,
+			retentionMs,
+		});
 	}
 }
 
@@ -230,7 +244,7 @@ function createdItem(outcome: OutcomeOf<"create">): CreatedItem {
 
 function positionOf(cursor: string | undefined): LogPosition | undefined {
 	if (cursor === undefined) return undefined;
-	const [commit, index] = decodeCursor("e", cursor, ["number", "number"]);
+	const [commit, index] = decodeCursor("e", cursor, ["position", "position"]);
 	return { commit: Number(commit), index: Number(index) };
 }
 

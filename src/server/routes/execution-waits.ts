@@ -31,8 +31,8 @@ export async function wait(frame: Frame, request: FastifyRequest, reply: Fastify
 	try {
 		return await executions.wait(id, { timeoutMs, signal: presence.signal });
 	} catch (error) {
-		if (presence.ending === "closing" && error === "closing") return await executions.get(id);
-		throw presence.ending ? new FlowFabricError("shutting_down") : error;
+		if (!presence.ending) throw error;
+		return await executions.get(id);
 	} finally {
 		presence.leave();
 		frame.pools.waits.give();
@@ -47,6 +47,9 @@ export async function events(frame: Frame, request: FastifyRequest, reply: Fasti
 	const presence = new Presence(reply, frame.waiting);
 	try {
 		return await executions.events(idOf(request), query, presence.signal);
+	} catch (error) {
+		if (!presence.ending) throw error;
+		return await executions.events(idOf(request), { ...query, waitMs: 0 });
 	} finally {
 		presence.leave();
 		frame.pools.waits.give();

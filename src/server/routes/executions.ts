@@ -1,18 +1,14 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import Type from "typebox";
-import { FlowFabricError } from "../../contract/errors.ts";
 import * as shapes from "../../contract/executions.ts";
 import type { Bytes } from "../../contract/replies.ts";
 import * as replies from "../../contract/reply-shapes.ts";
-import { shape } from "../../contract/validate.ts";
 import { activeTraceparent, isTraceparent } from "../../tracing/trace-context.ts";
 import { BODY_LIMIT, JOINT_LIMIT } from "../bodies.ts";
 import type { Frame } from "../frame.ts";
 import { readQuery } from "../query.ts";
 import { events, follow, wait, waitQuery, wantsStream } from "./execution-waits.ts";
 import { idOf, inArea, type Route } from "./route.ts";
-
-const state = Type.Object({ publicState: replies.publicState });
 
 const batchBody = Type.Object(
 	{ items: Type.Array(shapes.createRequest.schema, { maxItems: shapes.MAX_BATCH_ITEMS }) },
@@ -96,67 +92,8 @@ export function executionRoutes(frame: Frame): Route[] {
 			replies: { 200: Type.Object({ attempts: Type.Array(replies.attempt) }) },
 			handle: async (request) => ({ attempts: await request.caller.backend.executions.attempts(idOf(request)) }),
 		},
-		{
-			name: "POST /v1/executions/:id/cancel",
-			summary: "Cancel; running work is asked first unless mode is force",
-			body: shapes.cancelRequest.schema,
-			bodyOptional: true,
-			replies: {
-				200: Type.Object({
-					publicState: replies.publicState,
-					cancelRequested: Type.Optional(Type.Literal(true)),
-				}),
-			},
-			audit: "cancel",
-			handle(request) {
-				const { caller, body } = request;
-				// A worker cancels what it holds, and shows so with its fence.
-				if (caller.role === "worker" && (body as { fence?: unknown } | undefined)?.fence === undefined) {
-					throw new FlowFabricError("forbidden", { message: `${caller.name} is a worker: it cancels with its fence` });
-				}
-				return caller.backend.executions.cancel(idOf(request), orEmpty(body));
-			},
-		},
-		{
-			name: "POST /v1/executions/:id/replay",
-			summary: "Run ended work again",
-			body: emptyBody.schema,
-			bodyOptional: true,
-			replies: { 200: Type.Object({ ...state.properties, replays: Type.Integer() }) },
-			audit: "replay",
-			handle(request) {
-				emptyBody.check(orEmpty(request.body));
-				return request.caller.backend.executions.replay(idOf(request));
-			},
-		},
-		{
-			name: "POST /v1/executions/:id/revoke-lease",
-			summary: "Take the lease away now; the work goes back to its queue",
-			body: shapes.revokeLeaseRequest.schema,
-			bodyOptional: true,
-			replies: {
-				200: Type.Union([
-					Type.Object({ revoked: Type.Literal(true), leaseId: Type.String(), epoch: Type.Integer() }),
-					Type.Object({ revoked: Type.Literal(false), reason: Type.Literal("no_active_lease") }),
-				]),
-			},
-			audit: "revoke-lease",
-			handle: (request) => request.caller.backend.executions.revokeLease(idOf(request), orEmpty(request.body)),
-		},
-		{
-			name: "DELETE /v1/executions/:id",
-			summary: "Remove every trace of ended work",
-			replies: { 200: Type.Object({ deleted: Type.Literal(true) }) },
-			audit: "delete",
-			handle: (request) => request.caller.backend.executions.delete(idOf(request)),
-		},
 	]);
 }
-
-const emptyBody = shape(Type.Object({}, { additionalProperties: false, allowed: "must be an object" }));
-
-/** Calls whose every field is optional may leave out the body. */
-const orEmpty = (body: unknown): never => (body === undefined ? {} : body) as never;
 
 /** Work continues the trace it was submitted in, unless it names one itself. */
 function withTrace(item: unknown, request: FastifyRequest): unknown {

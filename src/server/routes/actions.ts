@@ -1,0 +1,97 @@
+import Type from "typebox";
+import { bulkRequest } from "../../contract/bulk.ts";
+import { FlowFabricError } from "../../contract/errors.ts";
+import * as shapes from "../../contract/executions.ts";
+import * as replies from "../../contract/reply-shapes.ts";
+import { setTagsRequest } from "../../contract/tags.ts";
+import { shape } from "../../contract/validate.ts";
+import { idOf, inArea, type Route } from "./route.ts";
+
+const emptyBody = shape(Type.Object({}, { additionalProperties: false, allowed: "must be an object" }));
+
+/** Calls whose every field is optional may leave out the body. */
+const orEmpty = (body: unknown): never => (body === undefined ? {} : body) as never;
+
+/** What people do to executions; each leaves a line in the log. */
+export function actionRoutes(): Route[] {
+	return inArea("executions", [
+		{
+			name: "POST /v1/executions/:id/cancel",
+			summary: "Cancel; running work is asked first unless mode is force",
+			body: shapes.cancelRequest.schema,
+			bodyOptional: true,
+			replies: {
+				200: Type.Object({
+					publicState: replies.publicState,
+					cancelRequested: Type.Optional(Type.Literal(true)),
+				}),
+			},
+			audit: "cancel",
+			handle(request) {
+				const { caller, body } = request;
+				// A worker cancels what it holds, and shows so with its fence.
+				if (caller.role === "worker" && (body as { fence?: unknown } | undefined)?.fence === undefined) {
+					throw new FlowFabricError("forbidden", { message: `${caller.name} is a worker: it cancels with its fence` });
+				}
+				return caller.backend.executions.cancel(idOf(request), orEmpty(body));
+			},
+		},
+		{
+			name: "POST /v1/executions/:id/replay",
+			summary: "Run ended work again",
+			body: emptyBody.schema,
+			bodyOptional: true,
+			replies: { 200: Type.Object({ publicState: replies.publicState, replays: Type.Integer() }) },
+			audit: "replay",
+			handle(request) {
+				emptyBody.check(orEmpty(request.body));
+				return request.caller.backend.executions.replay(idOf(request));
+			},
+		},
+		{
+			name: "POST /v1/executions/:id/revoke-lease",
+			summary: "Take the lease away now; the work goes back to its queue",
+			body: shapes.revokeLeaseRequest.schema,
+			bodyOptional: true,
+			replies: {
+				200: Type.Union([
+					Type.Object({ revoked: Type.Literal(true), leaseId: Type.String(), epoch: Type.Integer() }),
+					Type.Object({ revoked: Type.Literal(false), reason: Type.Literal("no_active_lease") }),
+				]),
+			},
+			audit: "revoke-lease",
+			handle: (request) => request.caller.backend.executions.revokeLease(idOf(request), orEmpty(request.body)),
+		},
+		{
+			name: "DELETE /v1/executions/:id",
+			summary: "Remove every trace of ended work",
+			replies: { 200: Type.Object({ deleted: Type.Literal(true) }) },
+			audit: "delete",
+			handle: (request) => request.caller.backend.executions.delete(idOf(request)),
+		},
+		{
+			name: "POST /v1/executions/:id/priority",
+			summary: "Change the priority of work that has not ended",
+			body: shapes.changePriorityRequest.schema,
+			replies: { 200: Type.Object({ publicState: replies.publicState, priority: Type.Integer() }) },
+			audit: "priority",
+			handle: (request) => request.caller.backend.executions.changePriority(idOf(request), request.body as never),
+		},
+		{
+			name: "POST /v1/executions/:id/tags",
+			summary: "Set and remove tags",
+			body: setTagsRequest.schema,
+			replies: { 200: Type.Object({ tags: Type.Record(Type.String(), Type.String()) }) },
+			audit: "tags",
+			handle: (request) => request.caller.backend.executions.setTags(idOf(request), request.body as never),
+		},
+		{
+			name: "POST /v1/executions/bulk",
+			summary: "Do the same to everything a filter finds, at most 1000 per call",
+			body: bulkRequest.schema,
+			replies: { 200: replies.bulk },
+			audit: "bulk",
+			handle: ({ caller, body }) => caller.backend.executions.bulk(body as never),
+		},
+	]);
+}
