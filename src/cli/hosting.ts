@@ -29,7 +29,7 @@ export async function host(settings: ServerSettings, log: Logger): Promise<Hoste
 	try {
 		const server = await startServer({
 			engine: backend.engine,
-			backendFor: () => backend,
+			backendFor: (caller) => backend.as(caller),
 			host: listen.host,
 			port: listen.port,
 			...(apiToken === undefined ? undefined : { adminToken: apiToken }),

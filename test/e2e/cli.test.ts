@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -75,6 +76,7 @@ describe("serve", () => {
 
 	test("a port that is taken is told with --listen", async () => {
 		const other = createServer().listen(0, "127.0.0.1");
+		await once(other, "listening");
 		const { port } = other.address() as AddressInfo;
 		const server = flowfabric(["serve", "--listen", `127.0.0.1:${port}`]);
 		expect(await server.ended()).toBe(2);

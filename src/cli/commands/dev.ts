@@ -8,8 +8,8 @@ import { DemoShow } from "../dev/show.ts";
 import { printFields } from "../format/table.ts";
 import { examples, type Frame } from "../frame.ts";
 import { historyOf } from "../history.ts";
-import { type Hosted, host, type ServerSettings } from "../hosting.ts";
-import { logTo } from "../log.ts";
+import type { Hosted, ServerSettings } from "../hosting.ts";
+import { serverParts } from "../server-parts.ts";
 import { SERVER_SETTINGS } from "../settings/server-settings.ts";
 import { addFlags, readSettings } from "../settings/setting.ts";
 import { withoutPassword } from "../settings/values.ts";
@@ -29,8 +29,9 @@ export function addDev(program: Command, frame: Frame): void {
 	withJson(addFlags(command, DEV_SETTINGS)).action(async (flags: { json?: boolean }) => {
 		const { terminal } = frame;
 		const settings = readSettings(DEV_SETTINGS, flags, frame.env);
-		const log = logTo(terminal.errors, settings);
 		const asked = askedToStop(frame);
+		const [{ host }, { logTo }] = await serverParts();
+		const log = logTo(terminal.errors, settings);
 		const hosted = await host(settings, log);
 		const ff = new FlowFabric<DemoKinds>(hosted.backend);
 		const show = new DemoShow(terminal, flags.json === true);
@@ -38,12 +39,16 @@ export function addDev(program: Command, frame: Frame): void {
 		else printHead(terminal, settings, hosted);
 		const samples = await submitSamples(ff);
 		show.expect(samples);
-		const worker = demoWorker(ff, show, log);
-		await worker.start();
 		const over = new AbortController();
 		void asked.then(() => over.abort());
 		const shown = Promise.all(samples.map(({ id }) => showHistory(ff, id, show, over.signal)));
-		await Promise.race([shown, asked]);
+		const worker = demoWorker(ff, show, log);
+		await worker.start();
+		// A sample that is cut short by Ctrl-C is no fault.
+		await Promise.race([
+			shown.catch((error: unknown) => (over.signal.aborted ? undefined : Promise.reject(error))),
+			asked,
+		]);
 		if (!over.signal.aborted) {
 			if (flags.json) terminal.jsonLine({ ready: true });
 			else printTail(terminal, hosted.address, settings.apiToken !== undefined || settings.tokens !== undefined);
@@ -53,7 +58,9 @@ export function addDev(program: Command, frame: Frame): void {
 			await worker.stop({ graceMs: 2000 });
 			await hosted.close();
 		});
-		if (!flags.json) terminal.print("\nStopped. Nothing that was accepted is lost: start it again and it goes on.");
+		if (flags.json) return;
+		const keeps = !settings.store.startsWith("memory:");
+		terminal.print(`\nStopped.${keeps ? " Nothing that was accepted is lost: start it again and it goes on." : ""}`);
 	});
 	examples(command, ["flowfabric dev", "flowfabric dev --store memory: --listen 127.0.0.1:0"]);
 }
@@ -61,6 +68,7 @@ export function addDev(program: Command, frame: Frame): void {
 /** Tells every event of one sample until it has ended. */
 async function showHistory(ff: FlowFabric<DemoKinds>, id: string, show: DemoShow, signal: AbortSignal): Promise<void> {
 	for await (const event of historyOf(ff, id, { follow: true, signal })) show.event(event);
+	if (!signal.aborted) show.sampleResult(id, await ff.result(id));
 }
 
 function printHead(terminal: Terminal, { store }: ServerSettings, { address }: Hosted): void {

@@ -23,7 +23,8 @@ export function addDoctor(program: Command, frame: Frame): void {
 			flags.store === undefined ? await examineServer(frame, flags) : await examineStore(frame, flags.store);
 		if (flags.json) frame.terminal.json(findings);
 		else print(frame, findings);
-		if (findings.problems.length > 0) frame.end("answered in ms" in findings.facts || flags.store ? "failure" : "unreachable");
+		if (findings.problems.length > 0)
+			frame.end("answered in ms" in findings.facts || flags.store ? "failure" : "unreachable");
 	});
 	examples(command, ["flowfabric doctor", "flowfabric doctor --store sqlite:./flowfabric.db --json"]);
 }

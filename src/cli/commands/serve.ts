@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import { withJson } from "../connection.ts";
 import { examples, type Frame } from "../frame.ts";
-import { host } from "../hosting.ts";
-import { logTo } from "../log.ts";
+import { serverParts } from "../server-parts.ts";
 import { SERVER_SETTINGS } from "../settings/server-settings.ts";
 import { addFlags, readSettings } from "../settings/setting.ts";
 import { askedToStop, closeInTime } from "../stopping.ts";
@@ -16,8 +15,9 @@ export function addServe(program: Command, frame: Frame): void {
 		);
 	withJson(addFlags(command, SERVER_SETTINGS)).action(async (flags: { json?: boolean }) => {
 		const settings = readSettings(SERVER_SETTINGS, flags, frame.env);
-		const log = logTo(frame.terminal.output, flags.json ? { ...settings, logFormat: "json" } : settings);
 		const asked = askedToStop(frame);
+		const [{ host }, { logTo }] = await serverParts();
+		const log = logTo(frame.terminal.output, flags.json ? { ...settings, logFormat: "json" } : settings);
 		const hosted = await host(settings, log);
 		await asked;
 		log.info("stopping");

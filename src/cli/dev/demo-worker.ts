@@ -14,7 +14,7 @@ export interface DemoWatcher {
 	/** Told how far a run of `slow` is. */
 	progress(id: string, percent: number, message: string): void;
 	/** Told of every run that ended with a result. */
-	result(id: string, kind: string, value: unknown): void;
+	result(id: string, value: unknown): void;
 }
 
 const STEP_MS = 150;
@@ -24,7 +24,7 @@ export function demoWorker(ff: FlowFabric<DemoKinds>, watcher: DemoWatcher, log:
 	const worker = ff.worker({ workerId: "demo", concurrency: 16, handleSignals: false, log });
 	worker.use(async (ctx, next) => {
 		const value = await next();
-		watcher.result(ctx.execution.id, ctx.execution.kind, value);
+		watcher.result(ctx.execution.id, value);
 		return value;
 	});
 	worker.handle("greet", async (_ctx, input) => `hello, ${input?.name ?? "whoever you are"}`);

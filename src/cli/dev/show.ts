@@ -30,8 +30,13 @@ export class DemoShow implements DemoWatcher {
 		this.#tell(executionId, { progress: { executionId, percent, message } }, "progress", `${percent} %, ${message}`);
 	}
 
-	result(executionId: string, kind: string, value: unknown): void {
-		this.#tell(executionId, { result: { executionId, kind, value } }, "result", oneLine(JSON.stringify(value)));
+	/** Results of samples are told with their history, behind the event that brought them. */
+	result(executionId: string, value: unknown): void {
+		if (!this.#titles.has(executionId)) this.sampleResult(executionId, value);
+	}
+
+	sampleResult(executionId: string, value: unknown): void {
+		this.#tell(executionId, { result: { executionId, value } }, "result", oneLine(JSON.stringify(value)));
 	}
 
 	#tell(id: string, document: object, what: string, detail: string): void {
