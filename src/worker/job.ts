@@ -4,6 +4,7 @@ import { MAX_DELAY_MS } from "../contract/fields.ts";
 import type { ClaimedExecution, RenewedLease } from "../contract/replies.ts";
 import { MAX_REASON } from "../contract/worker-protocol.ts";
 import type { Clock } from "../engine/clock.ts";
+import { inSpan, type SpanStart } from "../tracing/trace-context.ts";
 import { backoff } from "./backoff.ts";
 import { type Context, type Handler, type Middleware, makeContext } from "./context.ts";
 import { type AbortCause, HandlerAborted, RetryAfter, TerminalError } from "./errors.ts";
@@ -48,7 +49,9 @@ export class Job {
 		this.#leaseMs = options.leaseMs;
 		this.expiresAt = clock.monotonic() + options.leaseMs;
 		const context = makeContext(backend, claimed, () => this.#signal, log);
-		const handling = runThrough(options.middleware, context, options.handler).then(
+		const handling = inSpan(spanOf(claimed), claimed.traceparent, () =>
+			runThrough(options.middleware, context, options.handler),
+		).then(
 			(result) => () => this.#complete(result),
 			(error: unknown) => () => this.#fail(error),
 		);
@@ -141,6 +144,18 @@ export class Job {
 		}
 	}
 }
+
+/** The handler's part of the trace its work was submitted in. */
+const spanOf = ({ id, kind, lane, attempt }: ClaimedExecution): SpanStart => ({
+	name: `run ${kind}`,
+	kind: "consumer",
+	attributes: {
+		"flowfabric.execution": id,
+		"flowfabric.kind": kind,
+		"flowfabric.lane": lane,
+		"flowfabric.attempt": attempt.index,
+	},
+});
 
 function runThrough(middleware: readonly Middleware[], context: Context, handler: Handler): Promise<unknown> {
 	const [first, ...rest] = middleware;

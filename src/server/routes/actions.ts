@@ -5,6 +5,7 @@ import * as shapes from "../../contract/executions.ts";
 import * as replies from "../../contract/reply-shapes.ts";
 import { setTagsRequest } from "../../contract/tags.ts";
 import { shape } from "../../contract/validate.ts";
+import { BODY_LIMIT } from "../bodies.ts";
 import { idOf, inArea, type Route } from "./route.ts";
 
 const emptyBody = shape(Type.Object({}, { additionalProperties: false, allowed: "must be an object" }));
@@ -81,6 +82,8 @@ export function actionRoutes(): Route[] {
 			name: "POST /v1/executions/:id/tags",
 			summary: "Set and remove tags",
 			body: setTagsRequest.schema,
+			// Large enough that too many tags are refused for what they are.
+			bodyLimit: BODY_LIMIT,
 			replies: { 200: Type.Object({ tags: Type.Record(Type.String(), Type.String()) }) },
 			audit: "tags",
 			handle: (request) => request.caller.backend.executions.setTags(idOf(request), request.body as never),
