@@ -1,43 +1,25 @@
 import { indexOf } from "../../kernel/format.ts";
-import type { ExecutionRecord } from "../../kernel/records/execution.ts";
-import { faultOf, type RecordFault } from "../../kernel/records/inspect.ts";
-import { decode, recordTypeOf } from "../../kernel/records/record-types.ts";
-import { publicState } from "../../kernel/state.ts";
+import { faultOf } from "../../kernel/records/inspect.ts";
 import type { IndexEntry, QueuePosition, Store } from "../../store/port.ts";
+import { count, emptyTally, MOST_SAMPLES, type Tally } from "./tally.ts";
 
 const PAGE = 500;
-const MOST_SAMPLES = 20;
 
-export interface CorruptRecord extends RecordFault {
-	partition: number;
-	key: string;
-}
-
-export interface Drift extends IndexEntry {
+export interface DriftedEntry extends IndexEntry {
 	partition: number;
 	problem: "missing" | "stale";
 }
 
-/** What is in a store, and whether its index is what the records say. Samples are bounded, counts are not. */
+/** What is in a store, and whether its index is what the records say. */
 export interface Audit {
-	records: Record<string, number>;
-	executions: Record<string, number>;
-	documentBytes: number;
+	tally: Tally;
 	indexEntries: number;
-	corrupt: { count: number; samples: CorruptRecord[] };
-	drift: { missing: number; stale: number; samples: Drift[] };
+	drift: { missing: number; stale: number; samples: DriftedEntry[] };
 }
 
 /** Reads every record and every index entry, a page at a time. Nothing should write meanwhile. */
 export async function auditStore(store: Store, onProgress: (looked: number) => void): Promise<Audit> {
-	const audit: Audit = {
-		records: {},
-		executions: {},
-		documentBytes: 0,
-		indexEntries: 0,
-		corrupt: { count: 0, samples: [] },
-		drift: { missing: 0, stale: 0, samples: [] },
-	};
+	const audit: Audit = { tally: emptyTally(), indexEntries: 0, drift: { missing: 0, stale: 0, samples: [] } };
 	for (let partition = 0; partition < store.partitions; partition++) {
 		const wanted = await lookOverRecords(store, partition, audit, onProgress);
 		const rightful = await lookOverIndex(store, partition, audit);
@@ -48,24 +30,16 @@ export async function auditStore(store: Store, onProgress: (looked: number) => v
 }
 
 /** Returns how many index entries the records of a partition should have. */
-async function lookOverRecords(store: Store, partition: number, audit: Audit, onProgress: (looked: number) => void) {
+async function lookOverRecords(
+	store: Store,
+	partition: number,
+	{ tally }: Audit,
+	onProgress: (looked: number) => void,
+) {
 	let wanted = 0;
 	for await (const { key, doc } of recordsOf(store, partition)) {
-		const type = recordTypeOf(key) ?? "unknown";
-		const looked = (audit.records[type] = (audit.records[type] ?? 0) + 1);
-		if (looked % PAGE === 0) onProgress(looked);
-		audit.documentBytes += Buffer.byteLength(doc);
-		const fault = faultOf(key, doc);
-		if (fault) {
-			audit.corrupt.count += 1;
-			if (audit.corrupt.samples.length < MOST_SAMPLES) audit.corrupt.samples.push({ partition, key, ...fault });
-			continue;
-		}
-		if (type === "execution") {
-			const state = publicState(decode(key, doc) as ExecutionRecord);
-			audit.executions[state] = (audit.executions[state] ?? 0) + 1;
-		}
-		wanted += indexOf(key, doc).length;
+		if (count(tally, partition, key, doc)) wanted += indexOf(key, doc).length;
+		if (tally.total % PAGE === 0) onProgress(tally.total);
 	}
 	return wanted;
 }
@@ -111,9 +85,9 @@ function justBefore(score: number, key: string): QueuePosition {
 const has = (places: { queue: string; score: number }[], queue: string, score: number): boolean =>
 	places.some((place) => place.queue === queue && place.score === score);
 
-function drifted(audit: Audit, drift: Drift): void {
-	audit.drift[drift.problem] += 1;
-	if (audit.drift.samples.length < MOST_SAMPLES) audit.drift.samples.push(drift);
+function drifted({ drift }: Audit, entry: DriftedEntry): void {
+	drift[entry.problem] += 1;
+	if (drift.samples.length < MOST_SAMPLES) drift.samples.push(entry);
 }
 
 async function* recordsOf(store: Store, partition: number) {

@@ -4,6 +4,7 @@ import type { Frame } from "../frame.ts";
 import { withoutPassword } from "../settings/values.ts";
 import { type Audit, auditStore } from "./audit.ts";
 import type { Findings } from "./findings.ts";
+import { bytesPerExecution, corruptProblems, more } from "./tally.ts";
 
 /** Looks over a store nobody else has open. */
 export async function examineStore({ terminal }: Frame, url: string): Promise<Findings> {
@@ -12,22 +13,23 @@ export async function examineStore({ terminal }: Frame, url: string): Promise<Fi
 		terminal.status("checking the store itself");
 		const checkUp = await store.checkUp?.();
 		const audit = await auditStore(store, (looked) => terminal.status(`${looked} records looked over`));
-		const executions = audit.records["execution"] ?? 0;
-		const perExecution = (bytes: number) => (executions > 0 ? Math.round(bytes / executions) : 0);
+		const { tally, indexEntries, drift } = audit;
 		return {
 			facts: {
 				store: withoutPassword(url),
 				...checkUp?.facts,
 				partitions: store.partitions,
-				...(checkUp ? { bytes: checkUp.bytes, "bytes per execution": perExecution(checkUp.bytes) } : undefined),
-				"document bytes per execution": perExecution(audit.documentBytes),
-				records: audit.records,
-				executions: audit.executions,
-				"index entries": audit.indexEntries,
-				"corrupt records": audit.corrupt.count,
-				"index drift": { missing: audit.drift.missing, stale: audit.drift.stale },
+				...(checkUp
+					? { bytes: checkUp.bytes, "bytes per execution": bytesPerExecution(tally, checkUp.bytes) }
+					: undefined),
+				"document bytes per execution": bytesPerExecution(tally, tally.documentBytes),
+				records: tally.records,
+				executions: tally.executions,
+				"corrupt records": tally.corrupt.count,
+				"index entries": indexEntries,
+				"index drift": { missing: drift.missing, stale: drift.stale },
 			},
-			problems: [...(checkUp?.problems ?? []), ...problemsOf(audit)],
+			problems: [...(checkUp?.problems ?? []), ...corruptProblems(tally), ...driftProblems(audit)],
 		};
 	} finally {
 		terminal.status("");
@@ -35,20 +37,9 @@ export async function examineStore({ terminal }: Frame, url: string): Promise<Fi
 	}
 }
 
-function problemsOf({ corrupt, drift }: Audit): string[] {
-	const records = corrupt.samples.map(({ partition, key, field, problem }) =>
-		oneLine(`record ${key} in partition ${partition}: ${field === "" ? "" : `${field} `}${problem}`),
-	);
-	const entries = drift.samples.map(({ partition, queue, key, score, problem }) =>
+function driftProblems({ drift: { missing, stale, samples } }: Audit): string[] {
+	const told = samples.map(({ partition, queue, key, score, problem }) =>
 		oneLine(`index of partition ${partition}: ${key} in ${queue} at ${score} is ${problem}`),
 	);
-	const drifted = drift.missing + drift.stale;
-	return [
-		...records,
-		...more("corrupt records", corrupt.count - records.length),
-		...entries,
-		...more("index entries", drifted - entries.length),
-	];
+	return [...told, ...more("index entries", missing + stale - told.length)];
 }
-
-const more = (what: string, count: number): string[] => (count > 0 ? [`… and ${count} more ${what}`] : []);
