@@ -32,8 +32,13 @@ export class Program {
 
 	/** What it says that fits, as soon as it has said so; fails when it ends without. */
 	async says(pattern: RegExp): Promise<RegExpExecArray> {
+		return this.saysBehind(0, pattern);
+	}
+
+	/** The same, of what its output says behind a place. */
+	async saysBehind(from: number, pattern: RegExp): Promise<RegExpExecArray> {
 		for (;;) {
-			const match = pattern.exec(this.out) ?? pattern.exec(this.err);
+			const match = pattern.exec(this.out.slice(from)) ?? pattern.exec(this.err);
 			if (match) return match;
 			if (this.child.exitCode !== null || this.child.signalCode !== null)
 				throw new Error(
