@@ -1,7 +1,19 @@
-import type { Backend, ExecutionCalls, LeaseCalls } from "../contract/backend.ts";
+import type {
+	AdminCalls,
+	Backend,
+	ExecutionCalls,
+	FeedCalls,
+	LaneCalls,
+	LeaseCalls,
+	WorkerCalls,
+} from "../contract/backend.ts";
+import { LocalAdmin } from "./calls/admin.ts";
 import { type Caller, Desk } from "./calls/desk.ts";
 import { LocalExecutions } from "./calls/executions.ts";
+import { LocalFeed } from "./calls/feed.ts";
+import { LocalLanes } from "./calls/lanes.ts";
 import { LocalLeases } from "./calls/leases.ts";
+import { LocalWorkers } from "./calls/workers.ts";
 import type { Engine } from "./engine.ts";
 import { HolderNotices } from "./holder-notices.ts";
 
@@ -16,6 +28,10 @@ export class LocalBackend implements Backend {
 	readonly engine: Engine;
 	readonly executions: ExecutionCalls;
 	readonly leases: LeaseCalls;
+	readonly workers: WorkerCalls;
+	readonly lanes: LaneCalls;
+	readonly feed: FeedCalls;
+	readonly admin: AdminCalls;
 	readonly #desk: Desk;
 
 	constructor({ engine, retentionMs, ...caller }: LocalBackendOptions) {
@@ -25,6 +41,10 @@ export class LocalBackend implements Backend {
 		this.#desk = new Desk(engine, notices, retentionMs, caller);
 		this.executions = new LocalExecutions(this.#desk);
 		this.leases = new LocalLeases(this.#desk);
+		this.workers = new LocalWorkers(this.#desk);
+		this.lanes = new LocalLanes(this.#desk);
+		this.feed = new LocalFeed(this.#desk);
+		this.admin = new LocalAdmin(this.#desk);
 	}
 
 	async close(): Promise<void> {

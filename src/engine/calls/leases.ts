@@ -27,10 +27,12 @@ export class LocalLeases implements LeaseCalls {
 			...who
 		} = protocol.claimRequest.check(request);
 		this.#desk.engine.refuseIfClosed();
-		const records = await this.#desk.engine.dispatcher.claim(
-			{ namespace, lanes, kinds: who.kinds, max, leaseMs, waitMs, workerId: who.workerId, instanceId: who.instanceId },
-			signal,
-		);
+		const { kinds, workerId, instanceId, requestId } = who;
+		const claim = { namespace, lanes, kinds, max, leaseMs, waitMs, workerId, instanceId };
+		const { dispatcher, claimRequests } = this.#desk.engine;
+		const records = await (requestId === undefined
+			? dispatcher.claim(claim, signal)
+			: claimRequests.claim(claim, requestId, signal));
 		return Promise.all(records.map((record) => this.#claimed(record)));
 	}
 
