@@ -1,4 +1,12 @@
-export type { Backend, ExecutionCalls, LeaseCalls } from "./contract/backend.ts";
+export type {
+	AdminCalls,
+	Backend,
+	ExecutionCalls,
+	FeedCalls,
+	LaneCalls,
+	LeaseCalls,
+	WorkerCalls,
+} from "./contract/backend.ts";
 export { FlowFabricError } from "./contract/errors.ts";
 export type {
 	CancelRequest,
@@ -7,8 +15,11 @@ export type {
 	ListRequest,
 	RevokeLeaseRequest,
 } from "./contract/executions.ts";
+export type { FeedRequest } from "./contract/feed.ts";
+export type { LanesRequest } from "./contract/lanes.ts";
 export type * from "./contract/replies.ts";
 export type * from "./contract/worker-protocol.ts";
+export type { RegisterWorkerRequest, WorkersRequest } from "./contract/workers.ts";
 export type { ErrorCode } from "./kernel/errors.ts";
 export type { EventType, ExecutionEvent } from "./kernel/events.ts";
 export type { Policy } from "./kernel/policy.ts";
