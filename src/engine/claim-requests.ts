@@ -18,8 +18,8 @@ interface Joint {
 
 /**
  * Claims with a request id. What such a claim takes is remembered in the partition it was taken from, in the same step;
- * a repeat finds that and is given what is still held of it. A partition never gives to two calls of one request; calls
- * on two engines at the very same time may each take from another partition, and a later repeat gets both.
+ * a repeat finds that and is given what is still held of it. A partition never gives to two calls of one request; two
+ * engines asked at the same time may each take from another partition, and both answer with all of it.
  */
 export class ClaimRequests {
 	readonly #runners: readonly PartitionRunner[];
@@ -35,18 +35,20 @@ export class ClaimRequests {
 		this.#mint = mint;
 	}
 
-	claim(claim: Claim, requestId: string, signal?: AbortSignal): Promise<ExecutionRecord[]> {
+	async claim(claim: Claim, requestId: string, signal?: AbortSignal): Promise<ExecutionRecord[]> {
 		const key = claimRequestKey(claim.namespace, claim.instanceId, requestId);
-		const known = this.#underWay.get(key);
-		const joint = known ?? this.#begin(key, claim);
+		const known = await this.#recall(key, claim);
+		if (known) return known;
+		if (signal?.aborted) return [];
+		const joint = this.#underWay.get(key) ?? this.#begin(key, claim);
 		joint.callers += 1;
 		return signal ? this.#leaveOn(signal, key, joint) : joint.answer;
 	}
 
 	#begin(key: string, claim: Claim): Joint {
 		const controller = new AbortController();
-		const answer = this.#answer(key, claim, controller.signal).finally(() => this.#end(key, joint));
-		const joint: Joint = { answer, callers: 0, controller };
+		const joint: Joint = { answer: Promise.resolve([]), callers: 0, controller };
+		joint.answer = this.#take(key, claim, joint);
 		this.#underWay.set(key, joint);
 		return joint;
 	}
@@ -64,18 +66,32 @@ export class ClaimRequests {
 				this.#end(key, joint);
 				joint.controller.abort();
 			};
-			if (signal.aborted) leave();
-			else signal.addEventListener("abort", leave, { once: true });
+			signal.addEventListener("abort", leave, { once: true });
 			joint.answer.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
 		});
 	}
 
-	async #answer(key: string, claim: Claim, signal: AbortSignal): Promise<ExecutionRecord[]> {
-		const known = await this.#recall(key, claim);
-		if (known) return known;
+	/**
+	 * Looks once more before it answers, since another engine may have taken from other partitions meanwhile. Whoever
+	 * comes from then on does not join: what they must be told may be younger than that look.
+	 */
+	async #take(key: string, claim: Claim, joint: Joint): Promise<ExecutionRecord[]> {
 		const request = { key, call: this.#mint.next(), repeated: false };
-		const taken = await this.#dispatcher.claim({ ...claim, request }, signal);
-		return request.repeated ? ((await this.#recall(key, claim)) ?? taken) : taken;
+		let taken: ExecutionRecord[];
+		try {
+			taken = await this.#dispatcher.claim({ ...claim, request }, joint.controller.signal);
+		} finally {
+			this.#end(key, joint);
+		}
+		const isAll = taken.length > 0 && this.#runners.length === 1;
+		if (isAll) return taken;
+		try {
+			return (await this.#recall(key, claim)) ?? taken;
+		} catch (error) {
+			// What was taken must be told, or nobody would know of those leases.
+			if (taken.length > 0) return taken;
+			throw error;
+		}
 	}
 
 	/** What is still held of what the request took; undefined if it took nothing, or too long ago. */
