@@ -239,7 +239,8 @@ export class ClaimDispatcher {
 		const taken = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
 		if (taken.length > 0) return taken.sort((a, b) => queueScore(a) - queueScore(b) || (a.id < b.id ? -1 : 1));
 		throwIfAllFailed(results);
-		for (const share of shares.length > 1 ? shares : []) {
+		if (shares.length === 1 || claim.request?.repeated) return [];
+		for (const share of shares) {
 			const found = await this.#takeShare(claim, lane, share, budget, false);
 			if (found.length > 0) return found;
 		}

@@ -242,6 +242,7 @@ export class Engine {
 			try {
 				items += await trimEvents(runner, this.kernel);
 			} catch (error) {
+				if (this.#closed) return;
 				this.duties.failed("event_trimmer");
 				this.#onFault({ about: "events could not be trimmed", error });
 			}
