@@ -221,6 +221,38 @@ export const notice = Type.Object({
 	reason: Type.String(),
 });
 
+export const worker = Type.Object({
+	instanceId: Type.String(),
+	workerId: Type.String(),
+	namespace: Type.String(),
+	capabilities: Type.Array(Type.String()),
+	kinds: optional(Type.Array(Type.String())),
+	lanes: Type.Array(Type.String()),
+	registeredAt: at,
+	lastSeenAt: at,
+	expiresAt: at,
+});
+
+export const lane = Type.Object({
+	lane: Type.String(),
+	state: one("active", "paused", "draining"),
+	agingMs: Type.Number(),
+	depth: Type.Partial(Type.Record(publicState, count)),
+	oldestWaitingMs: optional(count),
+	perMinute: count,
+});
+
+export const scanner = Type.Object({
+	name: Type.String(),
+	runs: count,
+	items: count,
+	errors: count,
+	parked: count,
+	lastRunAt: optional(at),
+	lastDurationMs: optional(count),
+	lagMs: optional(count),
+});
+
 type Same<A, B> = [A, keyof A] extends [B, keyof B] ? ([B, keyof B] extends [A, keyof A] ? true : never) : never;
 type Shown<S extends TSchema> = Static<S>;
 
@@ -236,5 +268,8 @@ const held: true[] = [
 	true satisfies Same<Shown<typeof renewed>, replies.RenewedLease>,
 	true satisfies Same<Shown<typeof completedItem>, replies.CompletedItem>,
 	true satisfies Same<Shown<typeof notice>, replies.WorkerNotice>,
+	true satisfies Same<Shown<typeof worker>, replies.WorkerView>,
+	true satisfies Same<Shown<typeof lane>, replies.LaneView>,
+	true satisfies Same<Shown<typeof scanner>, replies.ScannerView>,
 ];
 void held;

@@ -7,6 +7,7 @@ const READ: readonly Role[] = ["viewer", "submitter", "worker", "operator", "adm
 const SUBMIT: readonly Role[] = ["submitter", "operator", "admin"];
 const WORK: readonly Role[] = ["worker", "admin"];
 const OPERATE: readonly Role[] = ["operator", "admin"];
+const ADMIN: readonly Role[] = ["admin"];
 /** A holder cancels with its fence; without one a worker is refused. */
 const CANCEL: readonly Role[] = ["submitter", "worker", "operator", "admin"];
 
@@ -41,6 +42,14 @@ export const ACCESS = {
 	"POST /v1/executions/:id/release": WORK,
 	"POST /v1/executions/:id/progress": WORK,
 	"GET /v1/workers/:instanceId/notices": WORK,
+	"PUT /v1/workers/:instanceId": WORK,
+	"DELETE /v1/workers/:instanceId": WORK,
+	"GET /v1/workers": READ,
+
+	"GET /v1/lanes": READ,
+	"GET /v1/events": READ,
+	"GET /v1/admin/scanners": OPERATE,
+	"POST /v1/admin/backup": ADMIN,
 
 	"GET /healthz": OPEN,
 	"GET /readyz": OPEN,

@@ -8,10 +8,14 @@ import { requestIds, setHeaders } from "./headers.ts";
 import { describeApi, shapesAreForReaders } from "./openapi.ts";
 import type { ServerOptions } from "./options.ts";
 import { actionRoutes } from "./routes/actions.ts";
+import { adminRoutes } from "./routes/admin.ts";
 import { executionRoutes } from "./routes/executions.ts";
+import { feedRoutes } from "./routes/feed.ts";
 import { healthRoutes } from "./routes/health.ts";
+import { laneRoutes } from "./routes/lanes.ts";
 import { leaseRoutes } from "./routes/leases.ts";
 import { addRoutes, inArea } from "./routes/route.ts";
+import { workerRoutes } from "./routes/workers.ts";
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -66,6 +70,10 @@ export async function makeApp(
 		...executionRoutes(frame),
 		...actionRoutes(),
 		...leaseRoutes(frame),
+		...workerRoutes(),
+		...laneRoutes(),
+		...feedRoutes(frame),
+		...adminRoutes(),
 		...healthRoutes(frame, { engine, tokens, openMetrics }),
 		...(docs ? inArea("health", [openApiRoute(app)]) : []),
 	]);

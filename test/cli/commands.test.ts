@@ -295,6 +295,30 @@ describe("cancel and replay", () => {
 	});
 });
 
+describe("lanes and workers", () => {
+	test("what is in each lane, and how old the oldest is", async () => {
+		await submit(["thing", "--namespace", "laned", "--lane", "left"]);
+		await submit(["thing", "--namespace", "laned", "--lane", "left", "--delay", "1h"]);
+		await submit(["thing", "--namespace", "laned", "--lane", "right"]);
+		const { out } = await stage.run(["lanes", "--namespace", "laned"]);
+		expect(out).toMatch(/^LANE +STATE +PER MINUTE +OLDEST WAITING +DEPTH$/m);
+		expect(out).toMatch(/^left +active +0 +\d+.* +(waiting 1, delayed 1|delayed 1, waiting 1)$/m);
+		expect(out).toMatch(/^right +active +0 +\d+.* +waiting 1$/m);
+		const { lanes } = await stage.json<{ lanes: { lane: string }[] }>(["lanes", "--namespace", "laned"]);
+		expect(lanes.map(({ lane }) => lane)).toEqual(["left", "right"]);
+		expect(await stage.run(["lanes", "--namespace", "empty"])).toMatchObject({ code: 0, out: "" });
+	});
+
+	test("the workers that are there", async () => {
+		const { out } = await stage.run(["workers"]);
+		expect(out).toMatch(/^INSTANCE +WORKER +LAST HEARD +LANES +OFFERS +KINDS$/m);
+		expect(out).toMatch(/^tester-1 +tester +.* +work +echo, fail, steps$/m);
+		const { workers } = await stage.json<{ workers: object[] }>(["workers"]);
+		expect(workers).toMatchObject([{ instanceId: "tester-1", workerId: "tester", lanes: ["work"] }]);
+		expect(await stage.run(["workers", "--namespace", "empty"])).toMatchObject({ code: 0, out: "" });
+	});
+});
+
 describe("the frame", () => {
 	test("a server that is not there is told with its address", async () => {
 		const { code, err } = await runHere(["list", "--url", "http://127.0.0.1:1"]);

@@ -98,7 +98,10 @@ describe("doctor of a server", () => {
 		await stage.ff.submit("job");
 		const { facts, problems } = await stage.json<{ facts: Record<string, unknown>; problems: string[] }>(["doctor"]);
 		expect(problems).toEqual([]);
-		expect(facts).toMatchObject({ server: stage.url, ready: "yes" });
+		expect(facts).toMatchObject({ server: stage.url, ready: "yes", lanes: 1, executions: { waiting: 1 }, workers: 0 });
+		expect(facts["version"]).toMatch(/^\d+\.\d+\.\d+$/);
+		const { facts: deep } = await stage.json<{ facts: Record<string, unknown> }>(["doctor", "--deep"]);
+		expect(deep).toMatchObject({ partitions: 1, "corrupt records": 0, records: { execution: 1 } });
 		await stage.close();
 	});
 

@@ -8,6 +8,7 @@ import { examples, type Frame } from "../frame.ts";
 
 interface Flags extends ServerFlags {
 	store?: string;
+	deep?: boolean;
 }
 
 export function addDoctor(program: Command, frame: Frame): void {
@@ -17,7 +18,8 @@ export function addDoctor(program: Command, frame: Frame): void {
 		.description(
 			"Looks a running server over; or, with --store, a store no server is running on: its file, every record, and whether the index is what the records say. Ends with 1 when something is wrong.",
 		)
-		.option("--store <url>", "look this store over; one of an earlier version is migrated by opening it");
+		.option("--store <url>", "look this store over; one of an earlier version is migrated by opening it")
+		.option("--deep", "also read every record of a running server, through a back-up; needs an admin's token");
 	asksServer(command).action(async (flags: Flags) => {
 		const findings =
 			flags.store === undefined ? await examineServer(frame, flags) : await examineStore(frame, flags.store);
@@ -26,7 +28,11 @@ export function addDoctor(program: Command, frame: Frame): void {
 		if (findings.problems.length > 0)
 			frame.end("answered in ms" in findings.facts || flags.store ? "failure" : "unreachable");
 	});
-	examples(command, ["flowfabric doctor", "flowfabric doctor --store sqlite:./flowfabric.db --json"]);
+	examples(command, [
+		"flowfabric doctor",
+		"flowfabric doctor --deep",
+		"flowfabric doctor --store sqlite:./flowfabric.db --json",
+	]);
 }
 
 function print({ terminal }: Frame, { facts, problems }: Findings): void {

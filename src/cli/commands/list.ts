@@ -44,6 +44,7 @@ export function addList(program: Command, frame: Frame): void {
 				if (flags.json && flags.all) for (const each of executions) terminal.jsonLine(each);
 				else if (flags.json) terminal.json(page);
 				else if (executions.length > 0) printExecutions(terminal, executions, Date.now());
+				else if (nextCursor === undefined && request.cursor === undefined) terminal.note("Nothing fits.");
 				if (nextCursor === undefined) return;
 				if (!flags.all) {
 					if (!flags.json) terminal.note(`There may be more: --cursor ${nextCursor}, or --all`);

@@ -1,12 +1,15 @@
 import type { FlowFabric } from "../../library/flowfabric.ts";
+import type { Line } from "../../store/transfer/line.ts";
 import { askOpenly, atServer, reasonOf, type ServerFlags } from "../connection.ts";
 import { describeError, type Frame } from "../frame.ts";
 import { CLIENT_SETTINGS } from "../settings/client-settings.ts";
 import { readSettings } from "../settings/setting.ts";
+import type { Terminal } from "../terminal.ts";
 import type { Findings } from "./findings.ts";
+import { bytesPerExecution, corruptProblems, count, emptyTally } from "./tally.ts";
 
 /** Looks a running server over through what it tells everybody, and what it tells the holder of the token. */
-export async function examineServer(frame: Frame, flags: ServerFlags): Promise<Findings> {
+export async function examineServer(frame: Frame, flags: ServerFlags & { deep?: boolean }): Promise<Findings> {
 	const { url } = readSettings(CLIENT_SETTINGS, flags, frame.env);
 	const findings: Findings = { facts: { server: url }, problems: [] };
 	const { facts, problems } = findings;
@@ -23,7 +26,10 @@ export async function examineServer(frame: Frame, flags: ServerFlags): Promise<F
 	const described = await askOpenly(url, "/openapi.json");
 	if (described.ok) facts["version"] = ((await described.json()) as { info: { version: string } }).info.version;
 	try {
-		await atServer(frame, flags, (ff) => askWithToken(ff, findings));
+		await atServer(frame, flags, async (ff) => {
+			await askWithToken(ff, findings);
+			if (flags.deep) await readAll(ff, frame.terminal, findings);
+		});
 	} catch (error) {
 		problems.push(`the rest was not told: ${describeError(error).line}`);
 	}
@@ -41,6 +47,26 @@ async function askWithToken({ backend }: FlowFabric, { facts, problems }: Findin
 	const { scanners } = await backend.admin.scanners();
 	for (const { name, errors, parked } of scanners)
 		if (errors > 0 || parked > 0) problems.push(`duty ${name}: ${errors} errors, ${parked} put aside just now`);
+}
+
+/** Reads every record through a back-up; the index is not in one. */
+async function readAll({ backend }: FlowFabric, terminal: Terminal, { facts, problems }: Findings): Promise<void> {
+	const tally = emptyTally();
+	for await (const text of backend.admin.backup()) {
+		const line = JSON.parse(text) as Line;
+		if ("flowfabric" in line) {
+			facts["format"] = line.format;
+			facts["partitions"] = line.partitions;
+		} else if ("record" in line) {
+			count(tally, line.partition, line.record, line.doc);
+			if (tally.total % 500 === 0) terminal.status(`${tally.total} records looked over`);
+		}
+	}
+	terminal.status("");
+	facts["records"] = tally.records;
+	facts["document bytes per execution"] = bytesPerExecution(tally, tally.documentBytes);
+	facts["corrupt records"] = tally.corrupt.count;
+	problems.push(...corruptProblems(tally));
 }
 
 async function complaintIn(response: Response): Promise<string> {

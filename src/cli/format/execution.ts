@@ -1,7 +1,7 @@
 import type { Execution } from "../../contract/replies.ts";
 import type { Terminal } from "../terminal.ts";
 import { bar } from "./bar.ts";
-import { stateName } from "./states.ts";
+import { STATE_STYLES, stateName } from "./states.ts";
 import { oneLine, printFields, printTable } from "./table.ts";
 import { length, relative, when } from "./times.ts";
 
@@ -16,7 +16,7 @@ export function printExecution(terminal: Terminal, execution: Execution, now: nu
 		["why", oneLine(execution.blockingDetail)],
 		["until", at(execution.delayUntil)],
 		["progress", progress && [barOf(progress.percent), oneLine(progress.message ?? "")].filter(Boolean).join(" ")],
-		["failure", failure && `${oneLine(failure.reason)} (${failure.category})`],
+		["failure", failure && oneLine(`${failure.reason} (${failure.category})`)],
 		["cancel", cancel && cancelText(cancel, now)],
 		["lane", execution.lane],
 		["namespace", execution.namespace],
@@ -25,7 +25,8 @@ export function printExecution(terminal: Terminal, execution: Execution, now: nu
 		["attempt", attempt && `${attempt.index} (${attempt.type}, ${attempt.state})`],
 		[
 			"lease",
-			lease && `${lease.workerId} / ${lease.instanceId}, epoch ${lease.epoch}, ends ${when(lease.expiresAt, now)}`,
+			lease &&
+				oneLine(`${lease.workerId} / ${lease.instanceId}, epoch ${lease.epoch}, ends ${when(lease.expiresAt, now)}`),
 		],
 		["counts", `retries ${execution.retries}, reclaims ${execution.reclaims}, replays ${execution.replays}`],
 		["created", `${when(execution.createdAt, now)} by ${oneLine(execution.createdBy)}`],
@@ -62,7 +63,11 @@ export function printExecutions(terminal: Terminal, executions: readonly Executi
 		[
 			{ title: "ID", cell: ({ id }) => id },
 			{ title: "KIND", cell: ({ kind }) => kind },
-			{ title: "STATE", cell: ({ publicState }) => stateName(terminal, publicState) },
+			{
+				title: "STATE",
+				cell: ({ publicState }) => publicState,
+				paint: (text, { publicState }) => terminal.style(STATE_STYLES[publicState], text),
+			},
 			{ title: "LANE", cell: ({ lane }) => lane },
 			{ title: "PRIORITY", cell: ({ priority }) => String(priority), align: "right" },
 			{ title: "CREATED", cell: ({ createdAt }) => relative(createdAt, now) },

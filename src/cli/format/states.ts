@@ -1,7 +1,7 @@
 import type { PublicState } from "../../kernel/state.ts";
 import type { Style, Terminal } from "../terminal.ts";
 
-const STYLES: Record<PublicState, Style> = {
+export const STATE_STYLES: Record<PublicState, Style> = {
 	waiting: "yellow",
 	delayed: "yellow",
 	rate_limited: "yellow",
@@ -15,4 +15,4 @@ const STYLES: Record<PublicState, Style> = {
 	skipped: "gray",
 };
 
-export const stateName = (terminal: Terminal, state: PublicState): string => terminal.style(STYLES[state], state);
+export const stateName = (terminal: Terminal, state: PublicState): string => terminal.style(STATE_STYLES[state], state);

@@ -1,53 +1,58 @@
-import { stripVTControlCharacters } from "node:util";
 import type { Terminal } from "../terminal.ts";
 
 export interface Column<R> {
 	title: string;
 	cell(row: R): string;
+	/** Colours the cell once its width is known. */
+	paint?(text: string, row: R): string;
 	align?: "right";
 }
 
 const GAP = "  ";
 
-/** Rows under a heading. On a terminal the last column is cut where the line ends; in a pipe nothing is. */
+/** Rows under a heading. On a terminal a line ends where the terminal does; in a pipe nothing is cut. */
 export function printTable<R>(terminal: Terminal, columns: readonly Column<R>[], rows: readonly R[]): void {
 	const cells = rows.map((row) => columns.map((column) => oneLine(column.cell(row))));
-	const titles = columns.map(({ title }) => terminal.style("bold", title));
-	const widths = columns.map(({ title }, n) => Math.max(title.length, ...cells.map((row) => visible(row[n] ?? ""))));
-	for (const row of [titles, ...cells]) terminal.print(fit(terminal, lineOf(row, columns, widths)));
+	const widths = columns.map(({ title }, n) => Math.max(title.length, ...cells.map((row) => row[n]?.length ?? 0)));
+	const line = (texts: readonly string[], paint: (text: string, n: number) => string) => {
+		const padded = texts.map((text, n) => pad(text, n === texts.length - 1 ? 0 : (widths[n] ?? 0), columns[n]?.align));
+		return cut(padded, terminal.columns).map(paint).join(GAP).trimEnd();
+	};
+	terminal.print(
+		line(
+			columns.map(({ title }) => title),
+			(text) => terminal.style("bold", text),
+		),
+	);
+	for (const [r, row] of rows.entries())
+		terminal.print(line(cells[r] ?? [], (text, n) => columns[n]?.paint?.(text, row) ?? text));
 }
 
 /** Names and values one below the other; empty values are left out. */
 export function printFields(
 	terminal: Terminal,
 	fields: readonly (readonly [name: string, value: string | undefined])[],
-) {
+): void {
 	const shown = fields.filter(([, value]) => value !== undefined && value !== "");
 	const width = Math.max(0, ...shown.map(([name]) => name.length));
 	for (const [name, value] of shown) terminal.print(`${terminal.style("dim", name.padEnd(width))}${GAP}${value}`);
 }
 
-function lineOf<R>(row: readonly string[], columns: readonly Column<R>[], widths: readonly number[]): string {
-	const parts = row.map((cell, n) => {
-		const room = " ".repeat(Math.max(0, (widths[n] ?? 0) - visible(cell)));
-		return columns[n]?.align === "right" ? room + cell : cell + room;
-	});
-	return parts.join(GAP).trimEnd();
+const pad = (text: string, width: number, align?: "right"): string =>
+	align === "right" ? text.padStart(width) : text.padEnd(width);
+
+/** Leaves out what no longer fits, and says so with a last `…`. */
+function cut(cells: readonly string[], columns = Number.POSITIVE_INFINITY): string[] {
+	const kept: string[] = [];
+	let room = columns;
+	for (const cell of cells) {
+		if (room <= 0) break;
+		kept.push(cell.trimEnd().length <= room ? cell.slice(0, room) : `${cell.slice(0, room - 1)}…`);
+		room -= cell.length + GAP.length;
+	}
+	return kept;
 }
 
-function fit(terminal: Terminal, line: string): string {
-	const { columns } = terminal;
-	if (columns === undefined || visible(line) <= columns) return line;
-	// Only text without escape sequences can be cut anywhere; styled cells stand before the last column.
-	const excess = visible(line) - columns + 1;
-	return `${line.slice(0, line.length - excess)}…`;
-}
-
-const visible = (text: string): number => stripVTControlCharacters(text).length;
-
-/** What others wrote must not move the cursor or break the table. */
-export const oneLine = (text: string): string => text.replace(CONTROLS, " ");
-
-// Escape sequences that style a cell end in "m" and stay; every other control character goes.
+/** What others wrote must not move the cursor, colour the screen or break a table. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for
-const CONTROLS = /(?!\u001b\[\d+m)[\u0000-\u001f\u007f-\u009f]/g;
+export const oneLine = (text: string): string => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, " ");

@@ -12,10 +12,12 @@ const STEPS = [32, 8, 1];
 export class RowBuffer {
 	readonly #values: Value[] = [];
 	readonly #steps: { length: number; statement: Statement }[];
+	readonly #width: number;
 	readonly #full: number;
 
 	constructor(db: Database, width: number, sql: (rows: number) => string) {
 		this.#steps = STEPS.map((rows) => ({ length: rows * width, statement: db.prepare(sql(rows)) }));
+		this.#width = width;
 		this.#full = width * Math.max(...STEPS);
 	}
 
@@ -27,15 +29,19 @@ export class RowBuffer {
 		for (const value of row) this.#values.push(value);
 	}
 
-	flush(): void {
+	/** True when every row changed the table: one that adds what is there, or removes what is not, does not. */
+	flush(): boolean {
 		const values = this.#values;
 		let written = 0;
+		let unchanged = values.length;
 		for (const { length, statement } of this.#steps) {
 			for (; values.length - written >= length; written += length) {
-				statement.run(values.length === length ? values : values.slice(written, written + length));
+				const { changes } = statement.run(values.length === length ? values : values.slice(written, written + length));
+				unchanged -= changes * this.#width;
 			}
 		}
 		values.length = 0;
+		return unchanged === 0;
 	}
 
 	/** Forgets rows that were not written, when their transaction has failed. */

@@ -1,0 +1,25 @@
+import type { FeedCalls } from "../contract/backend.ts";
+import { type FeedRequest, feedRequest } from "../contract/feed.ts";
+import type { EventPage } from "../contract/replies.ts";
+import { queryOf } from "./bodies.ts";
+import type { Transport } from "./transport.ts";
+
+export class RemoteFeed implements FeedCalls {
+	readonly #transport: Transport;
+
+	constructor(transport: Transport) {
+		this.#transport = transport;
+	}
+
+	async read(request: FeedRequest = {}, signal?: AbortSignal): Promise<EventPage> {
+		const query = feedRequest.check(request);
+		const { waitMs = 0 } = query;
+		return this.#transport.json({
+			method: "GET",
+			path: `/v1/events${queryOf(query)}`,
+			repeat: "always",
+			waitMs,
+			signal,
+		});
+	}
+}
