@@ -193,7 +193,7 @@ export class PartitionRunner {
 		const setAside: Running[] = [];
 		const waiting = this.#waiting;
 		let taken = 0;
-		while (taken < waiting.length && builder.units.size < this.#options.store.unitsPerBatch) {
+		while (taken < waiting.length && builder.size < this.#options.store.writesPerBatch) {
 			const running = waiting[taken] as Running;
 			const tx = new Transaction(this.#memory.cache, this.heads, this.#memory.scans);
 			const ran = this.#runRule(running, tx, now);

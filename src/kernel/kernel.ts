@@ -4,6 +4,7 @@ import { type CancelCommand, type CancelOutcome, cancel } from "./rules/cancel.t
 import { type ClaimCommand, type ClaimOutcome, claim } from "./rules/claim.ts";
 import { type CompleteCommand, type CompleteOutcome, complete } from "./rules/complete.ts";
 import { type CreateCommand, type CreateOutcome, create } from "./rules/create.ts";
+import { type CreateManyCommand, type CreateManyOutcome, createMany } from "./rules/create-many.ts";
 import { type FailCommand, type FailOutcome, fail } from "./rules/fail.ts";
 import {
 	type DelayCommand,
@@ -24,6 +25,7 @@ import type { Rule } from "./tx.ts";
 /** Every command and what it answers. */
 export interface Rules {
 	create: Rule<CreateCommand, CreateOutcome>;
+	createMany: Rule<CreateManyCommand, CreateManyOutcome>;
 	claim: Rule<ClaimCommand, ClaimOutcome>;
 	renew: Rule<RenewCommand, RenewOutcome>;
 	complete: Rule<CompleteCommand, CompleteOutcome>;
@@ -52,6 +54,7 @@ export interface Kernel {
 export const kernel: Kernel = {
 	rules: {
 		create,
+		createMany,
 		claim,
 		renew,
 		complete,

@@ -1,4 +1,4 @@
-import type { ExecutionEvent } from "./events.ts";
+import type { EventBody } from "./events.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
 import type { OwnershipState } from "./state.ts";
 
@@ -39,7 +39,7 @@ export interface HolderNotice {
 }
 
 /** The notice an event means for a holder; none for what the holder did itself. `record` is as the event left it. */
-export function noticeFor(event: ExecutionEvent, record: ExecutionRecord): HolderNotice | undefined {
+export function noticeFor(event: EventBody, record: ExecutionRecord): HolderNotice | undefined {
 	const { lease, lastLease, attempt } = record;
 	if (event.type === "cancel_requested" && lease) {
 		return {

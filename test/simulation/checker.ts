@@ -1,5 +1,5 @@
 import type { Execution } from "../../src/contract/replies.ts";
-import type { ExecutionEvent } from "../../src/kernel/events.ts";
+import { decodeEvent, type ExecutionEvent } from "../../src/kernel/events.ts";
 import { kernel, type Rules } from "../../src/kernel/kernel.ts";
 import type { Outcome } from "../../src/kernel/outcome.ts";
 import type { ExecutionRecord } from "../../src/kernel/records/execution.ts";
@@ -54,7 +54,7 @@ export class Checker {
 
 	/** A unit is about to be applied. */
 	observe(partition: SimPartition, unit: Unit, time: number): void {
-		const events = unit.events.map((event) => JSON.parse(event.body) as ExecutionEvent);
+		const events = unit.events.map(({ owner, at, body }) => decodeEvent(owner, at, body));
 		this.#checkTimes(unit, events, time);
 		for (const key of unit.removed) {
 			const before = this.#docs.get(key);

@@ -35,7 +35,10 @@ export class Desk {
 		return this.engine.runner(this.engine.partitionOf(executionId));
 	}
 
-	async run<O extends Exclude<Op, "claim" | "tick">>(_op: O, command: CommandOf<O>): Promise<Accepted<O>> {
+	async run<O extends Exclude<Op, "createMany" | "claim" | "tick">>(
+		_op: O,
+		command: CommandOf<O>,
+	): Promise<Accepted<O>> {
 		const outcome = await this.runnerOf(command.executionId).run<OutcomeOf<O>>(command);
 		if (outcome.ok) return outcome as Accepted<O>;
 		throw refusalError(outcome as Extract<OutcomeOf<O>, { ok: false }>);

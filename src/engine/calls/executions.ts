@@ -1,5 +1,5 @@
 import type { ExecutionCalls } from "../../contract/backend.ts";
-import { errorBody, FlowFabricError, refusalError } from "../../contract/errors.ts";
+import { FlowFabricError } from "../../contract/errors.ts";
 import {
 	type CancelRequest,
 	type CreateRequest,
@@ -14,13 +14,14 @@ import {
 	waitRequest,
 } from "../../contract/executions.ts";
 import type { CreatedItem, Execution } from "../../contract/replies.ts";
-import type { CommandOf, OutcomeOf } from "../../kernel/kernel.ts";
+import { decodeEvent } from "../../kernel/events.ts";
 import { type AttemptRecord, attemptKey } from "../../kernel/records/attempt.ts";
 import type { LogPosition } from "../../store/port.ts";
 import { decodeCursor, encodeCursor } from "../cursor.ts";
 import { listExecutions } from "../listing.ts";
 import { createCommand } from "../submission.ts";
 import { attemptView, executionView } from "../views.ts";
+import { createTogether, submissionAt } from "./create-together.ts";
 import type { Desk } from "./desk.ts";
 
 /** Checks requests about executions, turns them into commands, and shows what came of it. */
@@ -32,32 +33,16 @@ export class LocalExecutions implements ExecutionCalls {
 	}
 
 	async create(request: CreateRequest) {
-		const { id, publicState, created } = await this.#desk.run("create", this.#createCommand(request));
+		const { id, publicState, created } = await this.#desk.run(
+			"create",
+			createCommand(request, submissionAt(this.#desk)),
+		);
 		return { id, publicState, created };
 	}
 
 	async createMany(items: CreateRequest[]): Promise<CreatedItem[]> {
 		createManyRequest.check({ items });
-		const answers: CreatedItem[] = [];
-		let open = items.length;
-		if (open === 0) return answers;
-		return new Promise((resolve) => {
-			const settle = (n: number, answer: CreatedItem) => {
-				answers[n] = answer;
-				if (--open === 0) resolve(answers);
-			};
-			items.forEach((item, n) => {
-				const fail = (error: unknown) => settle(n, { ok: false, error: errorBody(error) });
-				try {
-					const command = this.#createCommand(item);
-					this.#desk
-						.runnerOf(command.executionId)
-						.enqueue(command, (outcome) => settle(n, createdItem(outcome as OutcomeOf<"create">)), fail);
-				} catch (error) {
-					fail(error);
-				}
-			});
-		});
+		return createTogether(this.#desk, items);
 	}
 
 	async get(id: string): Promise<Execution> {
@@ -132,7 +117,7 @@ export class LocalExecutions implements ExecutionCalls {
 		const { events } = await runner.ask((store, partition) => store.events(partition, id, after, limit));
 		const last = events.at(-1) ?? after ?? { commit: 0, index: 0 };
 		return {
-			events: events.map((event) => JSON.parse(event.body)),
+			events: events.map(({ owner, at, body }) => decodeEvent(owner, at, body)),
 			nextCursor: encodeCursor("e", [last.commit, last.index]),
 		};
 	}
@@ -191,14 +176,4 @@ export class LocalExecutions implements ExecutionCalls {
 		});
 		return reply;
 	}
-
-	#createCommand(request: unknown): CommandOf<"create"> {
-		const { engine, caller, retentionMs } = this.#desk;
-		return createCommand(request, { uuid: engine.mint.next(), now: engine.now(), actor: caller.actor, retentionMs });
-	}
-}
-
-function createdItem(outcome: OutcomeOf<"create">): CreatedItem {
-	if (!outcome.ok) return { ok: false, error: errorBody(refusalError(outcome)) };
-	return { ok: true, id: outcome.id, created: outcome.created };
 }

@@ -62,12 +62,9 @@ function hide(tx: Tx, record: ExecutionRecord, deed: Deed): void {
 	}
 	tx.forget(record.id);
 	tx.emit({
-		seq: record.events + 1,
-		at: deed.now,
-		type: "deleted",
 		executionId: record.id,
-		namespace: record.namespace,
-		actor: deed.actor,
+		at: deed.now,
+		body: { seq: record.events + 1, type: "deleted", namespace: record.namespace, actor: deed.actor },
 	});
 }
 
