@@ -94,7 +94,10 @@ export class PartitionRunner {
 		});
 	}
 
-	/** `run` by callbacks, for callers with many commands: a promise for each would cost more than the command. */
+	/**
+	 * `run` by callbacks, for callers with many commands: a promise for each would cost more than the command. As with a
+	 * promise, only the first call back counts.
+	 */
 	enqueue(command: { op: string }, resolve: (outcome: Outcome) => void, reject: (error: unknown) => void): void {
 		if (this.#closed) {
 			reject(refusalError(refuse("shutting_down")));
@@ -285,12 +288,7 @@ export class PartitionRunner {
 			report.commands += draft.commands.length;
 			if (result?.ok) {
 				draft.committed = true;
-				for (const { key } of draft.written) {
-					const entry = this.#memory.cache.get(key);
-					if (!entry) continue;
-					entry.unit = undefined;
-					entry.version = entry.record ? reply.commit : 0;
-				}
+				for (const { key } of draft.written) this.#memory.committed(key, reply.commit);
 				this.#options.onCommitted(draft, this.#options.partition);
 				for (const running of draft.commands) running.resolve(running.outcome as Outcome);
 				return;

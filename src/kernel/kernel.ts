@@ -1,5 +1,5 @@
 import { type Placement, placement } from "./placement.ts";
-import { decode } from "./records/record-types.ts";
+import { decode, isBusy } from "./records/record-types.ts";
 import { type CancelCommand, type CancelOutcome, cancel } from "./rules/cancel.ts";
 import { type ClaimCommand, type ClaimOutcome, claim } from "./rules/claim.ts";
 import { type CompleteCommand, type CompleteOutcome, complete } from "./rules/complete.ts";
@@ -49,6 +49,8 @@ export interface Kernel {
 	rules: Rules;
 	placement(key: string, record: object): Placement[];
 	decode(key: string, doc: string): object;
+	/** Whether commands are likely to come for a record; an engine need not remember the others. */
+	isBusy(key: string, record: object): boolean;
 }
 
 export const kernel: Kernel = {
@@ -70,4 +72,5 @@ export const kernel: Kernel = {
 	},
 	placement,
 	decode,
+	isBusy,
 };

@@ -31,6 +31,8 @@ export function createTogether(desk: Desk, items: readonly CreateRequest[]): Pro
 	if (open === 0) return Promise.resolve(answers);
 	return new Promise((resolve) => {
 		const settle = (place: number, answer: CreatedItem) => {
+			// A caller the runner has given up on may still hear what became of its command.
+			if (answers[place]) return;
 			answers[place] = answer;
 			if (--open === 0) resolve(answers);
 		};
