@@ -83,6 +83,16 @@ export class PartitionRunner {
 		return this.#memory.heads;
 	}
 
+	/** Commands that will go out with the next commit. */
+	get gathered(): number {
+		return this.#waiting.length;
+	}
+
+	/** True while a commit is being made or is on its way. */
+	get isAway(): boolean {
+		return this.#round !== undefined;
+	}
+
 	/** True when nothing waits, runs or is on its way. */
 	get idle(): boolean {
 		return this.#waiting.length === 0 && this.#held === 0 && !this.#round && !this.#scheduled;

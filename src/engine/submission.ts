@@ -10,6 +10,9 @@ import { bodyHash, contentOf, pack } from "./payloads.ts";
 
 export interface SubmissionContext {
 	mint: UuidMint;
+	/** Where work goes that may live anywhere. */
+	partition: number;
+	partitions: number;
 	/** The store's time, to tell a delay that lies absurdly far ahead. */
 	now: number;
 	actor: string;
@@ -24,7 +27,8 @@ export function createCommand(request: unknown, context: SubmissionContext): Cre
 	const { namespace = "default", lane = "default", idempotencyKey, contentType } = given;
 	checkDelay(given, context.now);
 	const content = contentOf({ field: "input", value: given.input, base64: given.inputBase64, contentType });
-	const uuid = context.mint.next();
+	const { mint, partition, partitions } = context;
+	const uuid = idempotencyKey ? mint.next() : mint.nextIn(partition, partitions);
 	const slot = slotOf(idempotencyKey ? idempotencySubject(namespace, idempotencyKey) : uuid);
 	const executionId = makeId("ex", uuid, slot);
 	const { payload, blob } = pack(content, inputBlobKey(executionId));

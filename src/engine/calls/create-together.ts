@@ -17,6 +17,8 @@ const TOGETHER = 32;
 
 export const submissionAt = ({ engine, caller, retentionMs }: Desk): SubmissionContext => ({
 	mint: engine.mint,
+	partition: engine.gathering.next(),
+	partitions: engine.runners.length,
 	now: engine.now(),
 	actor: caller.actor,
 	retentionMs,
@@ -77,16 +79,17 @@ export function createTogether(desk: Desk, items: readonly CreateRequest[]): Pro
 			}
 		};
 
-		const groups = new Map<number, Group>();
+		let group: Group = { commands: [], places: [] };
+		const flush = () => {
+			if (group.commands.length > 0) together(context.partition, group);
+			group = { commands: [], places: [] };
+		};
 		const join = (command: Create, place: number) => {
-			const partition = trustedSlot(command.executionId) % engine.runners.length;
-			let group = groups.get(partition);
-			if (!group) groups.set(partition, (group = { commands: [], places: [] }));
 			group.commands.push(command);
 			group.places.push(place);
 			if (group.commands.length < TOGETHER) return;
-			groups.delete(partition);
-			together(partition, group);
+			flush();
+			context.partition = engine.gathering.next();
 		};
 
 		items.forEach((item, place) => {
@@ -98,7 +101,7 @@ export function createTogether(desk: Desk, items: readonly CreateRequest[]): Pro
 				refuse(place, error);
 			}
 		});
-		for (const [partition, group] of groups) together(partition, group);
+		flush();
 	});
 }
 
