@@ -1,13 +1,16 @@
-export type { Backend, ExecutionCalls, LeaseCalls } from "./contract/backend.ts";
+export type { Backend, Calls, ExecutionCalls, LeaseCalls } from "./contract/backend.ts";
+export type { BulkRequest } from "./contract/bulk.ts";
 export { FlowFabricError } from "./contract/errors.ts";
 export type {
 	CancelRequest,
+	ChangePriorityRequest,
 	CreateRequest,
 	EventsRequest,
 	ListRequest,
 	RevokeLeaseRequest,
 } from "./contract/executions.ts";
 export type * from "./contract/replies.ts";
+export type { SetTagsRequest } from "./contract/tags.ts";
 export type * from "./contract/worker-protocol.ts";
 export type { ErrorCode } from "./kernel/errors.ts";
 export type { EventType, ExecutionEvent } from "./kernel/events.ts";

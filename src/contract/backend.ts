@@ -1,7 +1,16 @@
 import type { PublicState } from "../kernel/state.ts";
-import type { CancelRequest, CreateRequest, EventsRequest, ListRequest, RevokeLeaseRequest } from "./executions.ts";
+import type { BulkRequest } from "./bulk.ts";
+import type {
+	CancelRequest,
+	ChangePriorityRequest,
+	CreateRequest,
+	EventsRequest,
+	ListRequest,
+	RevokeLeaseRequest,
+} from "./executions.ts";
 import type {
 	AttemptView,
+	BulkReply,
 	Bytes,
 	ClaimedExecution,
 	CompletedItem,
@@ -13,6 +22,7 @@ import type {
 	RenewedLease,
 	WorkerNotice,
 } from "./replies.ts";
+import type { SetTagsRequest } from "./tags.ts";
 import type {
 	ClaimRequest,
 	CompleteRequest,
@@ -33,11 +43,16 @@ export interface ExecutionCalls {
 	result(id: string): Promise<Bytes>;
 	/** The execution once it has ended, or as it is when the time is over. */
 	wait(id: string, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<Execution>;
-	events(id: string, request?: EventsRequest): Promise<EventPage>;
+	/** What happened since; with `waitMs`, as soon as something has. */
+	events(id: string, request?: EventsRequest, signal?: AbortSignal): Promise<EventPage>;
 	attempts(id: string): Promise<AttemptView[]>;
 	cancel(id: string, request?: CancelRequest): Promise<{ publicState: PublicState; cancelRequested?: true }>;
 	replay(id: string): Promise<{ publicState: PublicState; replays: number }>;
 	delete(id: string): Promise<{ deleted: true }>;
+	changePriority(id: string, request: ChangePriorityRequest): Promise<{ publicState: PublicState; priority: number }>;
+	setTags(id: string, request: SetTagsRequest): Promise<{ tags: Record<string, string> }>;
+	/** Does the same to everything a filter finds, at most 1000 per call; goes on from `nextCursor`. */
+	bulk(request: BulkRequest): Promise<BulkReply>;
 	revokeLease(
 		id: string,
 		request?: RevokeLeaseRequest,
@@ -68,3 +83,6 @@ export interface Backend {
 	readonly leases: LeaseCalls;
 	close(): Promise<void>;
 }
+
+/** Every call but letting go: what one caller among several has of a backend that is not its own. */
+export type Calls = Omit<Backend, "close">;

@@ -1,6 +1,22 @@
 import Type, { type Static } from "typebox";
 import { PUBLIC_STATES } from "../kernel/state.ts";
-import { base64, category, contentType, duration, integer, kind, lane, namespace, text, time } from "./fields.ts";
+import {
+	base64,
+	category,
+	contentType,
+	duration,
+	fence,
+	flowId,
+	integer,
+	kind,
+	lane,
+	moment,
+	namespace,
+	priority,
+	text,
+	time,
+} from "./fields.ts";
+import { tags } from "./tags.ts";
 import { shape } from "./validate.ts";
 
 /** Requests about executions, as people and programs send them. */
@@ -72,14 +88,8 @@ const createFields = {
 	kind,
 	lane: Type.Optional(lane),
 	namespace: Type.Optional(namespace),
-	priority: Type.Optional(
-		Type.Integer({
-			minimum: Number.MIN_SAFE_INTEGER,
-			maximum: Number.MAX_SAFE_INTEGER,
-			description: "Higher runs first; clamped to 0..9000",
-			allowed: "must be an integer (clamped to 0..9000)",
-		}),
-	),
+	priority: Type.Optional(priority),
+	tags: Type.Optional(tags),
 	delayUntil: Type.Optional(time),
 	delayMs: Type.Optional(duration(0, "Not before this long from now")),
 	idempotencyKey: Type.Optional(
@@ -127,12 +137,7 @@ export const cancelRequest = shape(
 				Type.Union([Type.Literal("graceful"), Type.Literal("force")], { allowed: 'must be "graceful" or "force"' }),
 			),
 			graceMs: Type.Optional(duration(0, "How long the holder may take (30000)")),
-			fence: Type.Optional(
-				Type.Object(
-					{ leaseId: Type.String(), epoch: Type.Integer() },
-					{ additionalProperties: false, description: "Given by the holder", allowed: "must be {leaseId, epoch}" },
-				),
-			),
+			fence: Type.Optional(fence),
 		},
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
@@ -150,12 +155,34 @@ export const revokeLeaseRequest = shape(
 );
 export type RevokeLeaseRequest = Static<typeof revokeLeaseRequest.schema>;
 
+export const changePriorityRequest = shape(
+	Type.Object({ priority }, { additionalProperties: false, allowed: "must be an object" }),
+);
+export type ChangePriorityRequest = Static<typeof changePriorityRequest.schema>;
+
+/** What a list can be narrowed by; all that is given must hold. */
+export const filterFields = {
+	namespace: Type.Optional(namespace),
+	lane: Type.Optional(lane),
+	state: Type.Optional(Type.Enum([...PUBLIC_STATES], { allowed: `must be one of ${PUBLIC_STATES.join(", ")}` })),
+	kind: Type.Optional(kind),
+	flowId: Type.Optional(flowId),
+	tag: Type.Optional(
+		Type.String({
+			pattern: "^[a-z][a-z0-9_]*(\\.[a-z0-9_]+)*:",
+			maxLength: 513,
+			description: "A tag it has: key:value",
+			allowed: "must be <key>:<value>",
+		}),
+	),
+	createdAfter: Type.Optional(moment("Created at this time or later")),
+	createdBefore: Type.Optional(moment("Created before this time")),
+};
+
 export const listRequest = shape(
 	Type.Object(
 		{
-			namespace: Type.Optional(namespace),
-			lane: Type.Optional(lane),
-			state: Type.Optional(Type.Enum([...PUBLIC_STATES], { allowed: `must be one of ${PUBLIC_STATES.join(", ")}` })),
+			...filterFields,
 			limit: Type.Optional(integer(1, 1000, "Most executions on a page (100)")),
 			cursor: Type.Optional(text(1, 4096, "Where the page before this one ended")),
 		},
@@ -164,9 +191,12 @@ export const listRequest = shape(
 );
 export type ListRequest = Static<typeof listRequest.schema>;
 
+const MAX_EVENTS_WAIT_MS = 30_000;
+
 export const eventsRequest = shape(
 	Type.Object(
 		{
+			waitMs: Type.Optional(integer(0, MAX_EVENTS_WAIT_MS, "How long to wait if there is nothing (0)")),
 			limit: Type.Optional(integer(1, 1000, "Most events on a page (100)")),
 			cursor: Type.Optional(text(1, 4096, "Where the page before this one ended")),
 		},

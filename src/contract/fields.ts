@@ -47,7 +47,22 @@ export const executionId = Type.String({
 	allowed: "must be an execution id: ex_<32 hex>_<slot 0..16383>",
 });
 
-export const time = integer(0, MAX_TIME, "Unix milliseconds of the store's clock");
+export const flowId = Type.String({
+	pattern: "^fl_[0-9a-f]{32}_(0|[1-9][0-9]{0,4})$",
+	description: "Id of a flow",
+	allowed: "must be a flow id: fl_<32 hex>_<slot 0..16383>",
+});
+
+export const priority = Type.Integer({
+	minimum: Number.MIN_SAFE_INTEGER,
+	maximum: Number.MAX_SAFE_INTEGER,
+	description: "Higher runs first; clamped to 0..9000",
+	allowed: "must be an integer (clamped to 0..9000)",
+});
+
+export const moment = (description: string): TInteger => integer(0, MAX_TIME, description);
+
+export const time = moment("Unix milliseconds of the store's clock");
 
 export const contentType = Type.String({
 	pattern: "^[\\x21-\\x7e][\\x20-\\x7e]{0,254}$",

@@ -44,6 +44,8 @@ export interface Execution {
 	retries: number;
 	reclaims: number;
 	replays: number;
+	flowId?: string;
+	tags: Record<string, string>;
 	policy: Policy;
 	progress?: Progress;
 	failure?: Failure;
@@ -56,6 +58,16 @@ export interface Execution {
 
 export interface ExecutionPage {
 	executions: Execution[];
+	nextCursor?: string;
+}
+
+export interface BulkReply {
+	/** How many it was done to, or had been already. */
+	done: number;
+	failed: number;
+	/** The first of those that failed, and why. */
+	errors: { id: string; error: ErrorBody }[];
+	/** Left out when all that matched was seen. */
 	nextCursor?: string;
 }
 
@@ -88,6 +100,8 @@ export interface ClaimedExecution {
 	attempt: { index: number; type: AttemptType };
 	lease: { id: string; epoch: number; expiresAt: number };
 	timeouts?: NonNullable<Policy["timeouts"]>;
+	tags: Record<string, string>;
+	flowId?: string;
 	traceparent?: string;
 }
 

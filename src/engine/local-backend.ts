@@ -1,4 +1,4 @@
-import type { Backend, ExecutionCalls, LeaseCalls } from "../contract/backend.ts";
+import type { Backend, Calls, ExecutionCalls, LeaseCalls } from "../contract/backend.ts";
 import { type Caller, Desk } from "./calls/desk.ts";
 import { LocalExecutions } from "./calls/executions.ts";
 import { LocalLeases } from "./calls/leases.ts";
@@ -23,11 +23,19 @@ export class LocalBackend implements Backend {
 		const notices = new HolderNotices();
 		engine.onCommitted = (unit) => notices.tell(unit);
 		this.#desk = new Desk(engine, notices, retentionMs, caller);
-		this.executions = new LocalExecutions(this.#desk);
-		this.leases = new LocalLeases(this.#desk);
+		const { executions, leases } = callsAt(this.#desk);
+		this.executions = executions;
+		this.leases = leases;
+	}
+
+	/** The same engine as another caller sees it. It costs nothing, and ends with this backend. */
+	as(caller: Caller): Calls {
+		return callsAt(this.#desk.for(caller));
 	}
 
 	async close(): Promise<void> {
 		await this.engine.close();
 	}
 }
+
+const callsAt = (desk: Desk): Calls => ({ executions: new LocalExecutions(desk), leases: new LocalLeases(desk) });

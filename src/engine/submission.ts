@@ -1,12 +1,14 @@
 import { FlowFabricError } from "../contract/errors.ts";
 import { type CreateRequest, createRequest } from "../contract/executions.ts";
 import { MAX_DELAY_MS } from "../contract/fields.ts";
+import { checkTags } from "../contract/tags.ts";
 import { makeId, slotOf } from "../kernel/ids.ts";
 import { inputBlobKey } from "../kernel/payload.ts";
 import { idempotencySubject } from "../kernel/records/idempotency-key.ts";
 import type { CreateCommand } from "../kernel/rules/create.ts";
 import type { UuidMint } from "./mint.ts";
 import { bodyHash, contentOf, pack } from "./payloads.ts";
+import { namespaceFor } from "./scope.ts";
 
 export interface SubmissionContext {
 	mint: UuidMint;
@@ -16,6 +18,8 @@ export interface SubmissionContext {
 	/** The store's time, to tell a delay that lies absurdly far ahead. */
 	now: number;
 	actor: string;
+	/** The namespace the caller is bound to, if it is. */
+	scope: string | undefined;
 	retentionMs: number;
 }
 
@@ -24,7 +28,9 @@ const NO_POLICY = Object.freeze({});
 /** Turns a request into a command: everything is checked here, before anything is written. */
 export function createCommand(request: unknown, context: SubmissionContext): CreateCommand {
 	const given = createRequest.check(request);
-	const { namespace = "default", lane = "default", idempotencyKey, contentType } = given;
+	const { lane = "default", idempotencyKey, contentType, tags } = given;
+	const namespace = namespaceFor(context.scope, given.namespace);
+	if (tags) checkTags("tags", tags);
 	checkDelay(given, context.now);
 	const content = contentOf({ field: "input", value: given.input, base64: given.inputBase64, contentType });
 	const { mint, partition, partitions } = context;
@@ -45,6 +51,7 @@ export function createCommand(request: unknown, context: SubmissionContext): Cre
 		retentionMs: context.retentionMs,
 		actor: context.actor,
 	};
+	if (tags && Object.keys(tags).length > 0) command.tags = { ...tags };
 	if (blob) command.inputBlob = blob;
 	if (given.delayUntil !== undefined) command.delayUntil = given.delayUntil;
 	if (given.delayMs !== undefined) command.delayMs = given.delayMs;

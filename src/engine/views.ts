@@ -41,6 +41,8 @@ export function executionView(record: ExecutionRecord, now: number): Execution {
 		retries: record.retries,
 		reclaims: record.reclaims,
 		replays: record.replays,
+		...(record.flowId ? { flowId: record.flowId } : undefined),
+		tags: { ...record.tags },
 		policy: record.policy,
 		...(record.progress ? { progress: record.progress } : undefined),
 		...(record.failure ? { failure: record.failure } : undefined),
@@ -74,6 +76,8 @@ export function claimedView(
 		attempt: { index: attempt.index, type: attempt.type },
 		lease: { id: lease.id, epoch: lease.epoch, expiresAt: lease.expiresAt },
 		...(record.policy.timeouts ? { timeouts: record.policy.timeouts } : undefined),
+		tags: { ...record.tags },
+		...(record.flowId ? { flowId: record.flowId } : undefined),
 		...(record.traceparent ? { traceparent: record.traceparent } : undefined),
 	};
 }

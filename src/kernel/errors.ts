@@ -13,6 +13,12 @@ interface ErrorEntry {
 export const ERRORS = {
 	invalid_input: { status: 400, retryable: false, message: "the request is not valid" },
 	fence_required: { status: 400, retryable: false, message: "this call needs fence {leaseId, epoch}" },
+	invalid_tag_key: {
+		status: 400,
+		retryable: false,
+		message: "a tag's key is lower-case words of a-z, 0-9 and _ joined by dots",
+	},
+	forbidden: { status: 403, retryable: false, message: "this token may not do that" },
 	execution_not_found: { status: 404, retryable: false, message: "no such execution" },
 	result_not_found: { status: 404, retryable: false, message: "the execution ended without a result" },
 	idempotency_conflict: {
@@ -26,6 +32,11 @@ export const ERRORS = {
 	lease_revoked: { status: 409, retryable: false, message: "the lease was revoked before this call" },
 	execution_not_active: { status: 409, retryable: false, message: "the execution is not active" },
 	execution_not_terminal: { status: 409, retryable: false, message: "the execution has not ended" },
+	too_many_tags: {
+		status: 409,
+		retryable: false,
+		message: "the execution would have more than 64 tags, or tags of more than 24576 characters together",
+	},
 	max_replays_exhausted: { status: 409, retryable: false, message: "policy.maxReplays replays were made already" },
 	result_not_ready: { status: 409, retryable: false, message: "the execution has not ended, so it has no result yet" },
 	cursor_expired: { status: 409, retryable: false, message: "events behind this cursor are no longer kept" },

@@ -1,4 +1,4 @@
-import { type Outcome, refuse } from "./outcome.ts";
+import { type Outcome, type Refusal, refuse } from "./outcome.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
 import { publicState } from "./state.ts";
 
@@ -25,7 +25,7 @@ export function fenceAnswer(record: ExecutionRecord, fence: Fence | undefined, o
 	return notActive(record);
 }
 
-export function notActive(record: ExecutionRecord): Outcome {
+export function notActive(record: ExecutionRecord): Refusal {
 	return refuse("execution_not_active", {
 		executionId: record.id,
 		publicState: publicState(record),

@@ -1,6 +1,7 @@
 import { type Placement, placement } from "./placement.ts";
 import { decode, isBusy } from "./records/record-types.ts";
 import { type CancelCommand, type CancelOutcome, cancel } from "./rules/cancel.ts";
+import { type ChangePriorityCommand, type ChangePriorityOutcome, changePriority } from "./rules/change-priority.ts";
 import { type ClaimCommand, type ClaimOutcome, claim } from "./rules/claim.ts";
 import { type CompleteCommand, type CompleteOutcome, complete } from "./rules/complete.ts";
 import { type CreateCommand, type CreateOutcome, create } from "./rules/create.ts";
@@ -19,6 +20,7 @@ import { type DeleteCommand, type DeleteOutcome, remove } from "./rules/remove.t
 import { type RenewCommand, type RenewOutcome, renew } from "./rules/renew.ts";
 import { type ReplayCommand, type ReplayOutcome, replay } from "./rules/replay.ts";
 import { type RevokeLeaseCommand, type RevokeLeaseOutcome, revokeLease } from "./rules/revoke-lease.ts";
+import { type SetTagsCommand, type SetTagsOutcome, setTags } from "./rules/set-tags.ts";
 import { type TickCommand, type TickOutcome, tick } from "./rules/tick.ts";
 import type { Rule } from "./tx.ts";
 
@@ -35,6 +37,8 @@ export interface Rules {
 	progress: Rule<ProgressCommand, ProgressOutcome>;
 	cancel: Rule<CancelCommand, CancelOutcome>;
 	revokeLease: Rule<RevokeLeaseCommand, RevokeLeaseOutcome>;
+	changePriority: Rule<ChangePriorityCommand, ChangePriorityOutcome>;
+	setTags: Rule<SetTagsCommand, SetTagsOutcome>;
 	replay: Rule<ReplayCommand, ReplayOutcome>;
 	delete: Rule<DeleteCommand, DeleteOutcome>;
 	tick: Rule<TickCommand, TickOutcome>;
@@ -66,6 +70,8 @@ export const kernel: Kernel = {
 		progress,
 		cancel,
 		revokeLease,
+		changePriority,
+		setTags,
 		replay,
 		delete: remove,
 		tick,

@@ -47,6 +47,7 @@ export function transition(
 
 function tell(tx: Tx, record: ExecutionRecord, seq: number, deed: Deed, draft: EventDraft): void {
 	const body: EventBody = { seq, type: draft.type, namespace: record.namespace, actor: deed.actor };
+	if (record.flowId) body.flowId = record.flowId;
 	if (record.attempt) body.attempt = record.attempt.index;
 	for (const name in draft) body[name] = draft[name];
 	tx.emit({ executionId: record.id, at: deed.now, body });

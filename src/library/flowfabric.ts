@@ -1,13 +1,16 @@
 import type { Backend } from "../contract/backend.ts";
+import type { BulkRequest } from "../contract/bulk.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import type {
 	CancelRequest,
+	ChangePriorityRequest,
 	CreateRequest,
 	EventsRequest,
 	ListRequest,
 	RevokeLeaseRequest,
 } from "../contract/executions.ts";
 import type { ErrorBody } from "../contract/replies.ts";
+import type { SetTagsRequest } from "../contract/tags.ts";
 import type { Handler } from "../worker/context.ts";
 import { Worker, type WorkerOptions } from "../worker/worker.ts";
 import { type OpenOptions, openBackend } from "./open.ts";
@@ -91,8 +94,8 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 		return resultOf<R>(this.backend, id, options);
 	}
 
-	events(id: string, request: EventsRequest = {}) {
-		return this.backend.executions.events(id, request);
+	events(id: string, request: EventsRequest = {}, signal?: AbortSignal) {
+		return this.backend.executions.events(id, request, signal);
 	}
 
 	attempts(id: string) {
@@ -113,6 +116,19 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 
 	revokeLease(id: string, request: RevokeLeaseRequest = {}) {
 		return this.backend.executions.revokeLease(id, request);
+	}
+
+	changePriority(id: string, request: ChangePriorityRequest) {
+		return this.backend.executions.changePriority(id, request);
+	}
+
+	setTags(id: string, request: SetTagsRequest) {
+		return this.backend.executions.setTags(id, request);
+	}
+
+	/** One action on everything a filter finds, at most 1000 per call. */
+	bulk(request: BulkRequest) {
+		return this.backend.executions.bulk(request);
 	}
 
 	/** A worker on this connection; it stops when this is closed. */

@@ -4,7 +4,15 @@ import type { Logger } from "./logger.ts";
 
 /** What a handler is given besides its input. */
 export interface Context<I = unknown> {
-	readonly execution: { id: string; kind: string; namespace: string; lane: string; traceparent?: string };
+	readonly execution: {
+		id: string;
+		kind: string;
+		namespace: string;
+		lane: string;
+		/** As they were when it was claimed. */
+		tags: Record<string, string>;
+		traceparent?: string;
+	};
 	/** Which run this is: 0 is the first. */
 	readonly attempt: { index: number; type: string };
 	readonly input: I;
@@ -27,10 +35,10 @@ export function makeContext(
 	signal: () => AbortSignal,
 	log: Logger,
 ): Context {
-	const { id, kind, namespace, lane, traceparent, lease } = claimed;
+	const { id, kind, namespace, lane, tags, traceparent, lease } = claimed;
 	const fence = { leaseId: lease.id, epoch: lease.epoch };
 	return {
-		execution: { id, kind, namespace, lane, ...(traceparent === undefined ? undefined : { traceparent }) },
+		execution: { id, kind, namespace, lane, tags, ...(traceparent === undefined ? undefined : { traceparent }) },
 		attempt: claimed.attempt,
 		input: inputOf(claimed),
 		contentType: claimed.contentType,

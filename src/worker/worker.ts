@@ -42,7 +42,7 @@ const MAX_GRACE_MS = 86_400_000;
 export class Worker {
 	readonly instanceId: string;
 	readonly #backend: Backend;
-	readonly #options: Required<Omit<WorkerOptions, "instanceId">>;
+	readonly #options: Required<Omit<WorkerOptions, "instanceId" | "namespace">> & Pick<WorkerOptions, "namespace">;
 	readonly #handlers = new Map<string, Handler>();
 	readonly #middleware: Middleware[] = [];
 	/** Everything held, by execution; more than `concurrency` while outcomes are on their way. */
@@ -63,7 +63,7 @@ export class Worker {
 		checkInteger("graceMs", graceMs, 0, MAX_GRACE_MS);
 		this.#options = {
 			lanes: options.lanes ?? ["default"],
-			namespace: options.namespace ?? "default",
+			...(options.namespace === undefined ? undefined : { namespace: options.namespace }),
 			concurrency,
 			leaseMs,
 			workerId: options.workerId ?? "worker",
@@ -190,7 +190,7 @@ export class Worker {
 		this.#claiming = new AbortController();
 		return this.#backend.leases.claim(
 			{
-				namespace,
+				...(namespace === undefined ? undefined : { namespace }),
 				lanes,
 				kinds: [...this.#handlers.keys()],
 				workerId,

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
-import { FlowFabric } from "../../src/index.ts";
+import { type Calls, FlowFabric } from "../../src/index.ts";
 import type { VirtualClock } from "../virtual-clock.ts";
 
 /** Settings a case may ask for; a server would be started with them. */
@@ -11,9 +11,16 @@ export interface FabricSettings {
 	actor?: string;
 }
 
+/** Somebody else who calls the same FlowFabric; over HTTP one with a token of its own. */
+export interface OtherCaller {
+	actor: string;
+	namespace?: string;
+}
+
 /** FlowFabric on a new, empty store, and how to part with it. */
 export interface OpenFabric {
 	ff: FlowFabric;
+	as(caller: OtherCaller): Calls;
 	/** Closes, lets `meanwhile` happen while nobody minds the store, and opens again; only where something is kept. */
 	reopen?(meanwhile: () => Promise<void>): Promise<FlowFabric>;
 	discard(): Promise<void>;
@@ -33,7 +40,7 @@ export const publicRows: readonly PublicRow[] = [1, 8].flatMap((partitions) => [
 		keeps: false,
 		async open(clock: VirtualClock, settings: FabricSettings): Promise<OpenFabric> {
 			const ff = await open("memory:", partitions, clock, settings);
-			return { ff, discard: () => ff.close() };
+			return { ff, as: (caller) => asCaller(ff, caller), discard: () => ff.close() };
 		},
 	},
 	{ name: `sqlite ×${partitions}`, keeps: true, open: (clock, settings) => openSqlite(partitions, clock, settings) },
@@ -45,6 +52,7 @@ async function openSqlite(partitions: number, clock: VirtualClock, settings: Fab
 	let ff = await open(url, partitions, clock, settings);
 	return {
 		ff,
+		as: (caller) => asCaller(ff, caller),
 		async reopen(meanwhile) {
 			await ff.close();
 			clock.watch(() => false);
@@ -64,4 +72,9 @@ async function open(url: string, partitions: number, clock: VirtualClock, settin
 	const { backend } = ff;
 	if (backend instanceof LocalBackend) clock.watch(() => !backend.engine.idle);
 	return ff;
+}
+
+function asCaller({ backend }: FlowFabric, caller: OtherCaller): Calls {
+	if (!(backend instanceof LocalBackend)) throw new TypeError("this row runs in process");
+	return backend.as(caller);
 }

@@ -1,24 +1,30 @@
 import { badCallCases } from "./public-cases/bad-calls.ts";
 import { badCreateCases } from "./public-cases/bad-creates.ts";
 import { batchCases } from "./public-cases/batches.ts";
+import { bulkCases } from "./public-cases/bulk.ts";
 import { cancelCases } from "./public-cases/cancelling.ts";
 import { claimOrderCases } from "./public-cases/claim-order.ts";
 import { claimWaitingCases } from "./public-cases/claim-waiting.ts";
 import { creationCases } from "./public-cases/creation.ts";
+import { eventWaitingCases } from "./public-cases/event-waiting.ts";
 import { fenceCases } from "./public-cases/fences.ts";
 import { handBackCases } from "./public-cases/hand-back.ts";
 import { historyCases } from "./public-cases/histories.ts";
 import { idempotencyCases } from "./public-cases/idempotency.ts";
+import { listFilterCases } from "./public-cases/list-filters.ts";
 import { listingCases } from "./public-cases/listing.ts";
 import { lostWorkCases } from "./public-cases/lost-work.ts";
 import { noticeCases } from "./public-cases/notices.ts";
 import { operatorCases } from "./public-cases/operators.ts";
 import { payloadCases } from "./public-cases/payloads.ts";
+import { priorityCases } from "./public-cases/priorities.ts";
 import { renewalCases } from "./public-cases/renewals.ts";
 import { reopeningCases } from "./public-cases/reopening.ts";
 import { retentionCases } from "./public-cases/retention.ts";
 import { retryCases } from "./public-cases/retries.ts";
 import { situationCases } from "./public-cases/situations.ts";
+import { tagCases } from "./public-cases/tags.ts";
+import { tenantCases } from "./public-cases/tenants.ts";
 import { timeoutCases } from "./public-cases/timeouts.ts";
 import { waitingCases } from "./public-cases/waiting.ts";
 import { publicRows } from "./public-rows.ts";
@@ -41,7 +47,13 @@ const always: Subjects = {
 	timeouts: timeoutCases,
 	retention: retentionCases,
 	histories: historyCases,
+	"event waiting": eventWaitingCases,
 	listing: listingCases,
+	"list filters": listFilterCases,
+	tags: tagCases,
+	priorities: priorityCases,
+	bulk: bulkCases,
+	tenants: tenantCases,
 	payloads: payloadCases,
 	waiting: waitingCases,
 	notices: noticeCases,

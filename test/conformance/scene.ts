@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import {
 	type Backend,
+	type Calls,
 	type ClaimedExecution,
 	type ClaimRequest,
 	type CreateRequest,
@@ -10,7 +11,7 @@ import {
 	FlowFabricError,
 } from "../../src/index.ts";
 import { VirtualClock } from "../virtual-clock.ts";
-import type { FabricSettings, OpenFabric, PublicRow } from "./public-rows.ts";
+import type { FabricSettings, OpenFabric, OtherCaller, PublicRow } from "./public-rows.ts";
 
 /** Registers a case; every case gets FlowFabric on a new, empty store. */
 export type PublicCase = (name: string, run: (scene: Scene) => Promise<void>, settings?: FabricSettings) => void;
@@ -52,6 +53,11 @@ export class Scene {
 
 	get backend(): Backend {
 		return this.#ff.backend;
+	}
+
+	/** The same as somebody else may see and do it. */
+	as(caller: OtherCaller): Calls {
+		return this.#opened.as(caller);
 	}
 
 	get now(): number {

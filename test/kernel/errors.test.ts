@@ -7,6 +7,8 @@ const table = Object.entries(ERRORS) as [ErrorCode, { status: number; retryable:
 const named: [code: ErrorCode, status: number][] = [
 	["invalid_input", 400],
 	["fence_required", 400],
+	["invalid_tag_key", 400],
+	["forbidden", 403],
 	["execution_not_found", 404],
 	["result_not_found", 404],
 	["result_not_ready", 409],

@@ -14,6 +14,8 @@ const everywhere = [
 	...["delay delayed", "delay cancelled", "release waiting", "release cancelled", "renew ok", "progress ok"],
 	...["cancel active", "cancel cancelled", "revokeLease ok", "revokeLease stale_lease"],
 	...["replay waiting", "replay execution_not_terminal", "replay max_replays_exhausted"],
+	...["waiting", "delayed", "active", "execution_not_active"].map((answer) => `changePriority ${answer}`),
+	...["setTags ok", "setTags too_many_tags"],
 	...["delete ok", "delete execution_not_terminal"],
 	...["nothing", "delay", "lease", "attempt", "queue", "deadline", "grace", "retention"].map((what) => `tick ${what}`),
 ];

@@ -14,6 +14,9 @@ export const policies: Policy[] = [
 	{ timeouts: { deadlineMs: 9001 }, maxReplays: 0 },
 ];
 
+/** One fewer than an execution may have. */
+const manyTags = Object.fromEntries(Array.from({ length: 63 }, (_, n) => [`t${n}`, String(n)]));
+
 export type Shown = "current" | "last" | "older" | "foreign" | "wrong epoch" | "none";
 
 const which = fc.nat(3);
@@ -46,6 +49,7 @@ export const step = fc.oneof(
 			policy: fc.nat(policies.length - 1),
 			priority: fc.constantFrom(-1, 0, 0, 5, 10_000),
 			delayMs: fc.constantFrom(0, 0, 0, 907),
+			tags: fc.constantFrom<Record<string, string>[]>({}, {}, {}, {}, {}, {}, { team: "red" }, manyTags),
 		}),
 	},
 	{
@@ -95,6 +99,25 @@ export const step = fc.oneof(
 			shown: fc.constantFrom<Shown[]>("none", "current", "foreign"),
 		}),
 	},
+	{
+		weight: 20,
+		arbitrary: fc.record({ do: some("changePriority"), which, priority: fc.constantFrom(-5, 0, 5, 7, 10_000) }),
+	},
+	{
+		weight: 20,
+		arbitrary: fc.record({
+			do: some("setTags"),
+			which,
+			set: fc.constantFrom<Record<string, string>[]>(
+				{},
+				{ team: "red" },
+				{ team: "blue", "a.b_1": "" },
+				{ one: "more" },
+			),
+			remove: fc.constantFrom<string[][]>([], [], ["one"], ["constructor", "a.b_1", "a.b_1"]),
+		}),
+	},
+	{ weight: 10, arbitrary: fc.record({ do: some("intrude"), which, shown }) },
 	{ weight: 20, arbitrary: fc.record({ do: some("replay"), which }) },
 	{ weight: 3, arbitrary: fc.record({ do: some("delete"), which }) },
 	{ weight: 3, arbitrary: fc.record({ do: some("outage") }) },

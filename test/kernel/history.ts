@@ -63,10 +63,12 @@ export class History {
 			return;
 		}
 		if (step.do === "delete") return this.#delete(it);
+		if (step.do === "intrude") return this.#intrude(it, step.shown);
 		const executionId = it.id;
 		const now = this.#now;
 		const fence = "shown" in step ? this.#fence(it, step.shown) : undefined;
-		const showing = fence ? { fence } : {};
+		// A caller bound to the namespace of the work is no different from one that is not bound.
+		const showing = { ...(fence ? { fence } : undefined), ...(step.which % 2 ? { namespace: "default" } : undefined) };
 		switch (step.do) {
 			case "complete":
 				return this.#agree(
@@ -132,6 +134,22 @@ export class History {
 					model.revoke(it, fence?.leaseId, now),
 				);
 			}
+			case "changePriority": {
+				const { priority } = step;
+				return this.#agree(
+					step.do,
+					this.partition.run({ op: "changePriority", executionId, ...showing, priority, actor: "ops" }, now),
+					model.changePriority(it, priority),
+				);
+			}
+			case "setTags": {
+				const { set, remove } = step;
+				return this.#agree(
+					step.do,
+					this.partition.run({ op: "setTags", executionId, ...showing, set, remove, actor: "ops" }, now),
+					model.setTags(it, set, remove),
+				);
+			}
 			case "replay":
 				return this.#agree(
 					step.do,
@@ -141,7 +159,7 @@ export class History {
 		}
 	}
 
-	#create({ policy: n, priority, delayMs }: { policy: number; priority: number; delayMs: number }): void {
+	#create({ policy: n, priority, delayMs, tags }: Extract<Step, { do: "create" }>): void {
 		if (this.executions.length >= 4) return;
 		const id = makeId("ex", uuid(++this.#minted), 7);
 		const policy = policies[n] ?? {};
@@ -154,6 +172,7 @@ export class History {
 				namespace: "default",
 				lane: "default",
 				priority,
+				tags,
 				policy,
 				input: null,
 				delayMs,
@@ -163,7 +182,7 @@ export class History {
 			},
 			now,
 		);
-		const it = new ModelExecution({ id, policy, priority, now, delayUntil: now + delayMs });
+		const it = new ModelExecution({ id, policy, priority, tags, now, delayUntil: now + delayMs });
 		this.executions.push(it);
 		this.#agree("create", outcome, { ok: true, id, created: true, publicState: it.fields().publicState });
 	}
@@ -231,6 +250,33 @@ export class History {
 		const outcome = this.partition.run({ op: "delete", executionId: it.id, actor: "ops" }, this.#now);
 		this.#agree("delete", outcome, ended ? { ok: true, deleted: true } : { ok: false, code: "execution_not_terminal" });
 		if (ended) this.#gone(it);
+	}
+
+	/** For a caller bound to another namespace the work does not exist, whatever fence it shows. */
+	#intrude(it: ModelExecution, shown: Shown): void {
+		const fence = this.#fence(it, shown);
+		const target = { executionId: it.id, namespace: "other", ...(fence ? { fence } : undefined) };
+		const by = { ...target, actor: "intruder" };
+		const { partition } = this;
+		const now = this.#now;
+		const outcomes = [
+			partition.run({ op: "renew", ...target }, now),
+			partition.run({ op: "complete", ...target, result: null }, now),
+			partition.run({ op: "fail", ...target, reason: "x", category: "net", jitter: 1 }, now),
+			partition.run({ op: "delay", ...target, delayMs: 1 }, now),
+			partition.run({ op: "release", ...target }, now),
+			partition.run({ op: "progress", ...target, progress: { percent: 1 } }, now),
+			partition.run({ op: "cancel", ...by, mode: "force", graceMs: 0 }, now),
+			partition.run({ op: "revokeLease", ...by }, now),
+			partition.run({ op: "changePriority", ...by, priority: 9 }, now),
+			partition.run({ op: "setTags", ...by, set: { mine: "now" }, remove: [] }, now),
+			partition.run({ op: "replay", ...by }, now),
+			partition.run({ op: "delete", ...by }, now),
+		];
+		same(
+			outcomes,
+			outcomes.map(() => ({ ok: false, code: "execution_not_found", details: { executionId: it.id } })),
+		);
 	}
 
 	#gone(it: ModelExecution): void {

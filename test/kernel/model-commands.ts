@@ -162,6 +162,25 @@ export function replay(it: ModelExecution, now: number): Answer {
 	return { ok: true, publicState: "waiting", replays: it.replays };
 }
 
+export function changePriority(it: ModelExecution, priority: number): Answer {
+	if (it.situation.is === "ended") return it.notActive();
+	const before = it.priority;
+	it.priority = priority > 9000 ? 9000 : priority < 0 ? 0 : priority;
+	if (it.priority !== before) it.told = ["priority_changed"];
+	return { ok: true, publicState: it.fields().publicState, priority: it.priority };
+}
+
+export function setTags(it: ModelExecution, set: Record<string, string>, remove: readonly string[]): Answer {
+	const tags = new Map(it.tags);
+	for (const key of remove) tags.delete(key);
+	for (const [key, value] of Object.entries(set)) tags.set(key, value);
+	const same = tags.size === it.tags.size && [...tags].every(([key, value]) => it.tags.get(key) === value);
+	if (!same && tags.size > 64) return { ok: false, code: "too_many_tags" };
+	it.tags = tags;
+	if (!same) it.told = ["tags_changed"];
+	return { ok: true, tags: Object.fromEntries(tags) };
+}
+
 export interface ModelTimer {
 	what: "retention" | "deadline" | "queue" | "grace" | "attempt" | "lease" | "delay";
 	at: number;

@@ -27,7 +27,8 @@ export type Answer = { ok: true; [field: string]: unknown } | { ok: false; code:
 export class ModelExecution {
 	readonly id: string;
 	readonly policy: Policy;
-	readonly priority: number;
+	priority: number;
+	tags: Map<string, string>;
 	readonly createdAt: number;
 	situation: Situation;
 	/** What the next claim starts; "same" goes on with the attempt that was interrupted. */
@@ -48,10 +49,18 @@ export class ModelExecution {
 	/** What a history would tell of the last command. */
 	told: string[] = [];
 
-	constructor(of: { id: string; policy: Policy; priority: number; now: number; delayUntil: number }) {
+	constructor(of: {
+		id: string;
+		policy: Policy;
+		priority: number;
+		tags: Record<string, string>;
+		now: number;
+		delayUntil: number;
+	}) {
 		this.id = of.id;
 		this.policy = of.policy;
 		this.priority = Math.min(9000, Math.max(0, of.priority));
+		this.tags = new Map(Object.entries(of.tags));
 		this.createdAt = of.now;
 		this.eligibleAt = of.now;
 		this.deadlineFrom = of.now;

@@ -111,7 +111,7 @@ export class Checker {
 			this.#seq.set(id, seq);
 			if (event.type === "claimed") this.#checkLeaseIsNew(id, String(event.leaseId));
 			if (event.type === "deleted") continue;
-			if (told?.lifecyclePhase === "terminal" && event.type !== "replayed") {
+			if (told?.lifecyclePhase === "terminal" && event.type !== "replayed" && event.type !== "tags_changed") {
 				throw new Violation(`${id}: ${event.type} after it had ended`);
 			}
 			try {
@@ -229,6 +229,8 @@ export class Checker {
 				view.retries === record.retries &&
 				view.reclaims === record.reclaims &&
 				view.replays === record.replays &&
+				view.priority === record.priority &&
+				view.tags.n === record.tags.n &&
 				(Object.keys(state) as (keyof typeof state)[]).every(
 					(field) => state[field] === (record as StateFields)[field],
 				);

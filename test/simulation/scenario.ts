@@ -235,7 +235,15 @@ export class Scenario {
 		const random = this.#random;
 		if (this.#known.length === 0) return;
 		const id = random.pick(this.#known);
-		const op = random.weighted({ cancel: 3, revokeLease: 2, replay: 3, delete: 1 });
+		const op = random.weighted({
+			cancel: 3,
+			revokeLease: 2,
+			replay: 3,
+			delete: 1,
+			changePriority: 2,
+			setTags: 2,
+			intrude: 1,
+		});
 		const command = { op, executionId: id, actor: "operator" };
 		switch (op) {
 			case "cancel": {
@@ -251,6 +259,24 @@ export class Scenario {
 				return this.#ask("replay", id, command, (backend) => backend.executions.replay(id));
 			case "delete":
 				return this.#ask("delete", id, command, (backend) => backend.executions.delete(id));
+			case "changePriority": {
+				const priority = random.integer(0, 3);
+				return this.#ask("changePriority", id, { ...command, priority }, (backend) =>
+					backend.executions.changePriority(id, { priority }),
+				);
+			}
+			case "setTags": {
+				const set = { n: String(random.integer(0, 3)) };
+				return this.#ask("setTags", id, { ...command, set, remove: [] }, (backend) =>
+					backend.executions.setTags(id, { set }),
+				);
+			}
+			case "intrude": {
+				const other = { actor: "intruder", namespace: "other" };
+				return this.#ask("cancel", id, { ...command, ...other, mode: "force", graceMs: 0 }, (backend) =>
+					backend.as(other).executions.cancel(id, { mode: "force" }),
+				);
+			}
 		}
 	}
 

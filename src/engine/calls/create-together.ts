@@ -21,6 +21,7 @@ export const submissionAt = ({ engine, caller, retentionMs }: Desk): SubmissionC
 	partitions: engine.runners.length,
 	now: engine.now(),
 	actor: caller.actor,
+	scope: caller.namespace,
 	retentionMs,
 });
 

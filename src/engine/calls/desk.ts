@@ -2,16 +2,20 @@ import { FlowFabricError, refusalError } from "../../contract/errors.ts";
 import type { CommandOf, Op, OutcomeOf } from "../../kernel/kernel.ts";
 import type { Payload } from "../../kernel/payload.ts";
 import { type ExecutionRecord, executionKey } from "../../kernel/records/execution.ts";
+import { isFor, type Target } from "../../kernel/target.ts";
 import type { StoredRecord } from "../../store/port.ts";
 import type { Engine } from "../engine.ts";
 import type { HolderNotices } from "../holder-notices.ts";
 import type { PartitionRunner } from "../partition-runner.ts";
 import { unpack } from "../payloads.ts";
+import { namespaceFor } from "../scope.ts";
 
 /** On whose behalf calls are made. */
 export interface Caller {
 	/** Who acts, in events and as `createdBy`. */
 	actor: string;
+	/** The only namespace whose work exists for this caller; all of them when left out. */
+	namespace?: string;
 }
 
 type Accepted<O extends Op> = Extract<OutcomeOf<O>, { ok: true }>;
@@ -31,6 +35,16 @@ export class Desk {
 		this.caller = caller;
 	}
 
+	/** The same desk for another caller. */
+	for(caller: Caller): Desk {
+		return new Desk(this.engine, this.notices, this.retentionMs, caller);
+	}
+
+	/** The namespace a call is about, or `forbidden`. */
+	namespaceFor(named: string | undefined): string {
+		return namespaceFor(this.caller.namespace, named);
+	}
+
 	runnerOf(executionId: string): PartitionRunner {
 		return this.engine.runner(this.engine.partitionOf(executionId));
 	}
@@ -39,6 +53,9 @@ export class Desk {
 		_op: O,
 		command: CommandOf<O>,
 	): Promise<Accepted<O>> {
+		const { namespace } = this.caller;
+		// Whose work it is, the rule decides: what was read beforehand might be another's by then.
+		if (namespace !== undefined) (command as Target).namespace = namespace;
 		const outcome = await this.runnerOf(command.executionId).run<OutcomeOf<O>>(command);
 		if (outcome.ok) return outcome as Accepted<O>;
 		throw refusalError(outcome as Extract<OutcomeOf<O>, { ok: false }>);
@@ -50,7 +67,8 @@ export class Desk {
 		const { records } = await runner.ask((store, partition) => store.read(partition, [executionKey(id)]));
 		const [stored] = records;
 		const record = stored && stored.version > 0 ? this.decode<ExecutionRecord>(stored) : undefined;
-		if (!record || record.removing) throw new FlowFabricError("execution_not_found", { details: { executionId: id } });
+		if (!record || !isFor(record, this.caller.namespace))
+			throw new FlowFabricError("execution_not_found", { details: { executionId: id } });
 		return { record, runner, now: runner.time.now() };
 	}
 
@@ -59,6 +77,16 @@ export class Desk {
 			return this.engine.kernel.decode(key, doc) as R;
 		} catch (error) {
 			throw new FlowFabricError("corrupt_record", { details: { key }, cause: error });
+		}
+	}
+
+	/** Like `decode`, for lists: one record that cannot be read is told of and left out. */
+	decodeReadable<R extends object>(stored: StoredRecord): R | undefined {
+		try {
+			return this.engine.kernel.decode(stored.key, stored.doc) as R;
+		} catch (error) {
+			this.engine.fault(`record ${stored.key} cannot be read`, error);
+			return undefined;
 		}
 	}
 

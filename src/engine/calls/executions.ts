@@ -1,9 +1,12 @@
 import type { ExecutionCalls } from "../../contract/backend.ts";
+import type { BulkRequest } from "../../contract/bulk.ts";
 import { FlowFabricError } from "../../contract/errors.ts";
 import {
 	type CancelRequest,
+	type ChangePriorityRequest,
 	type CreateRequest,
 	cancelRequest,
+	changePriorityRequest,
 	createManyRequest,
 	type EventsRequest,
 	eventsRequest,
@@ -14,15 +17,18 @@ import {
 	waitRequest,
 } from "../../contract/executions.ts";
 import type { CreatedItem, Execution } from "../../contract/replies.ts";
+import { checkSetTags, type SetTagsRequest, setTagsRequest } from "../../contract/tags.ts";
 import { decodeEvent } from "../../kernel/events.ts";
 import { type AttemptRecord, attemptKey } from "../../kernel/records/attempt.ts";
 import type { LogPosition } from "../../store/port.ts";
 import { decodeCursor, encodeCursor } from "../cursor.ts";
-import { listExecutions } from "../listing.ts";
+import { findExecutions } from "../listing.ts";
 import { createCommand } from "../submission.ts";
 import { attemptView, executionView } from "../views.ts";
+import { bulk } from "./bulk.ts";
 import { createTogether, submissionAt } from "./create-together.ts";
 import type { Desk } from "./desk.ts";
+import { watch } from "./watching.ts";
 
 /** Checks requests about executions, turns them into commands, and shows what came of it. */
 export class LocalExecutions implements ExecutionCalls {
@@ -51,15 +57,9 @@ export class LocalExecutions implements ExecutionCalls {
 	}
 
 	async list(request: ListRequest = {}) {
-		this.#desk.engine.refuseIfClosed();
-		return listExecutions(this.#desk.engine.runners, listRequest.check(request), (key, doc) => {
-			try {
-				return this.#desk.engine.kernel.decode(key, doc);
-			} catch (error) {
-				this.#desk.engine.fault(`record ${key} cannot be read`, error);
-				return undefined;
-			}
-		});
+		const { limit = 100, cursor, ...filter } = listRequest.check(request);
+		const { found, ...rest } = await findExecutions(this.#desk, filter, limit, cursor);
+		return { executions: found.map(({ record, runner }) => executionView(record, runner.time.now())), ...rest };
 	}
 
 	async input(id: string) {
@@ -79,42 +79,24 @@ export class LocalExecutions implements ExecutionCalls {
 
 	async wait(id: string, options: { timeoutMs?: number; signal?: AbortSignal } = {}): Promise<Execution> {
 		this.#desk.engine.refuseIfClosed();
-		const partition = this.#desk.engine.partitionOf(id);
-		const { clock, watchers, store } = this.#desk.engine;
 		const { signal, ...request } = options;
 		const { timeoutMs = Number.POSITIVE_INFINITY } = waitRequest.check(request);
-		const deadline = clock.monotonic() + timeoutMs;
-		let changed = () => {};
-		let change = new Promise<void>((resolve) => (changed = resolve));
-		const unsubscribe = [watchers.add(id, () => changed()), store.watch(partition, id)];
-		const abort = () => changed();
-		signal?.addEventListener("abort", abort);
-		try {
-			for (;;) {
-				const { record, now } = await this.#desk.read(id);
-				const left = deadline - clock.monotonic();
-				if (record.lifecyclePhase === "terminal" || left <= 0) return executionView(record, now);
-				if (this.#desk.engine.closed) throw new FlowFabricError("shutting_down");
-				signal?.throwIfAborted();
-				const disarm = clock.setTimer(left, () => changed());
-				await change;
-				disarm();
-				change = new Promise<void>((resolve) => (changed = resolve));
-			}
-		} finally {
-			for (const stop of unsubscribe) stop();
-			signal?.removeEventListener("abort", abort);
-		}
+		return watch(this.#desk, id, { timeoutMs, signal }, async (isLast) => {
+			const { record, now } = await this.#desk.read(id);
+			return isLast || record.lifecyclePhase === "terminal" ? executionView(record, now) : undefined;
+		});
 	}
 
-	async events(id: string, request: EventsRequest = {}) {
-		const { limit = 100, cursor } = eventsRequest.check(request);
-		const [commit, index] = cursor === undefined ? [] : decodeCursor("e", cursor, ["number", "number"]);
+	async events(id: string, request: EventsRequest = {}, signal?: AbortSignal) {
+		const { limit = 100, cursor, waitMs = 0 } = eventsRequest.check(request);
+		const [commit, index] = cursor === undefined ? [] : decodeCursor("e", cursor, ["position", "position"]);
 		const after: LogPosition | undefined =
 			commit === undefined ? undefined : { commit: Number(commit), index: Number(index) };
-		const runner = this.#desk.runnerOf(id);
-		await this.#desk.read(id);
-		const { events } = await runner.ask((store, partition) => store.events(partition, id, after, limit));
+		const events = await watch(this.#desk, id, { timeoutMs: waitMs, signal }, async (isLast) => {
+			const { runner } = await this.#desk.read(id);
+			const page = await runner.ask((store, partition) => store.events(partition, id, after, limit));
+			return isLast || page.events.length > 0 ? page.events : undefined;
+		});
 		const last = events.at(-1) ?? after ?? { commit: 0, index: 0 };
 		return {
 			events: events.map(({ owner, at, body }) => decodeEvent(owner, at, body)),
@@ -164,6 +146,38 @@ export class LocalExecutions implements ExecutionCalls {
 			actor: this.#desk.caller.actor,
 		});
 		return reply;
+	}
+
+	async changePriority(id: string, request: ChangePriorityRequest) {
+		const { priority } = changePriorityRequest.check(request);
+		const { ok: _, ...reply } = await this.#desk.run("changePriority", {
+			op: "changePriority",
+			executionId: id,
+			priority,
+			actor: this.#desk.caller.actor,
+		});
+		return reply;
+	}
+
+	async setTags(id: string, request: SetTagsRequest) {
+		const given = setTagsRequest.check(request);
+		checkSetTags(given);
+		const { tags } = await this.#desk.run("setTags", {
+			op: "setTags",
+			executionId: id,
+			set: { ...given.set },
+			remove: [...(given.remove ?? [])],
+			actor: this.#desk.caller.actor,
+		});
+		return { tags: { ...tags } };
+	}
+
+	bulk(request: BulkRequest) {
+		return bulk(this.#desk, request, (reason) => ({
+			cancel: (id) => this.cancel(id, reason === undefined ? {} : { reason }),
+			replay: (id) => this.replay(id),
+			delete: (id) => this.delete(id),
+		}));
 	}
 
 	async revokeLease(id: string, request: RevokeLeaseRequest = {}) {

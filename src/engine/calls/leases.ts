@@ -18,14 +18,8 @@ export class LocalLeases implements LeaseCalls {
 	}
 
 	async claim(request: protocol.ClaimRequest, signal?: AbortSignal): Promise<ClaimedExecution[]> {
-		const {
-			namespace = "default",
-			lanes = ["default"],
-			max = 1,
-			leaseMs = 30_000,
-			waitMs = 0,
-			...who
-		} = protocol.claimRequest.check(request);
+		const { lanes = ["default"], max = 1, leaseMs = 30_000, waitMs = 0, ...who } = protocol.claimRequest.check(request);
+		const namespace = this.#desk.namespaceFor(who.namespace);
 		this.#desk.engine.refuseIfClosed();
 		const records = await this.#desk.engine.dispatcher.claim(
 			{ namespace, lanes, kinds: who.kinds, max, leaseMs, waitMs, workerId: who.workerId, instanceId: who.instanceId },
@@ -139,7 +133,7 @@ export class LocalLeases implements LeaseCalls {
 	}
 
 	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void {
-		return this.#desk.notices.listen(instanceId, listener);
+		return this.#desk.notices.listen(instanceId, listener, this.#desk.caller.namespace);
 	}
 
 	async #claimed(record: ExecutionRecord): Promise<ClaimedExecution> {

@@ -8,6 +8,7 @@ import type {
 	OwnershipState,
 	TerminalOutcome,
 } from "../state.ts";
+import type { Tags } from "../tags.ts";
 import { defineDefaults, type Key, makeRecord } from "./record.ts";
 
 export type AttemptType = "initial" | "retry" | "reclaim" | "replay";
@@ -78,6 +79,9 @@ export interface ExecutionRecord {
 	priority: number;
 	/** The lane's agingMs when this execution was created; see `queueScore`. */
 	agingMs: number;
+	/** The flow it is a member of; empty for work of its own. */
+	flowId: string;
+	tags: Tags;
 	policy: Policy;
 	input: Payload | null;
 	idempotencyKey: string;
@@ -131,6 +135,8 @@ export const executionDefaults = defineDefaults<ExecutionRecord>({
 	lane: "default",
 	priority: 0,
 	agingMs: 1e12,
+	flowId: "",
+	tags: Object.freeze({}) as Tags,
 	policy: Object.freeze({}) as Policy,
 	input: null,
 	idempotencyKey: "",

@@ -1,14 +1,14 @@
 import { type Fence, fenceAnswer, notActive } from "../fence.ts";
-import { type Outcome, refuse } from "../outcome.ts";
-import { type Cancel, type ExecutionRecord, executionKey, type LeaseEnd } from "../records/execution.ts";
+import type { Outcome } from "../outcome.ts";
+import type { Cancel, ExecutionRecord, LeaseEnd } from "../records/execution.ts";
 import { amend } from "../records/record.ts";
 import type { PublicState } from "../state.ts";
+import { find, notFound, type Target } from "../target.ts";
 import { type Deed, ending, leaseEvent, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 
-export interface CancelCommand {
+export interface CancelCommand extends Target {
 	op: "cancel";
-	executionId: string;
 	/** Given by the holder; an operator has none. */
 	fence?: Fence;
 	reason?: string;
@@ -20,8 +20,8 @@ export interface CancelCommand {
 export type CancelOutcome = Outcome<{ publicState: PublicState; cancelRequested?: true }>;
 
 export function cancel(tx: Tx, command: CancelCommand, now: number): CancelOutcome {
-	const record = tx.get(executionKey(command.executionId));
-	if (!record || record.removing) return refuse("execution_not_found", { executionId: command.executionId });
+	const record = find(tx, command);
+	if (!record) return notFound(command);
 	const deed = { now, actor: command.actor };
 	if (command.fence) {
 		const answer = fenceAnswer(record, command.fence, "cancel");
@@ -29,7 +29,7 @@ export function cancel(tx: Tx, command: CancelCommand, now: number): CancelOutco
 	} else if (record.terminalOutcome === "cancelled") {
 		return { ok: true, publicState: "cancelled" };
 	} else if (record.lifecyclePhase === "terminal") {
-		return notActive(record) as CancelOutcome;
+		return notActive(record);
 	}
 
 	const request: Cancel = {

@@ -1,14 +1,13 @@
 import { type Fence, fenceAnswer } from "../fence.ts";
-import { type Outcome, refuse } from "../outcome.ts";
+import type { Outcome } from "../outcome.ts";
 import type { Blob, Payload } from "../payload.ts";
-import { executionKey } from "../records/execution.ts";
 import type { PublicState } from "../state.ts";
+import { find, notFound, type Target } from "../target.ts";
 import { ending, holder, leaseEvent, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 
-export interface CompleteCommand {
+export interface CompleteCommand extends Target {
 	op: "complete";
-	executionId: string;
 	fence?: Fence;
 	result: Payload | null;
 	resultBlob?: Blob;
@@ -17,8 +16,8 @@ export interface CompleteCommand {
 export type CompleteOutcome = Outcome<{ publicState: PublicState }>;
 
 export function complete(tx: Tx, command: CompleteCommand, now: number): CompleteOutcome {
-	const record = tx.get(executionKey(command.executionId));
-	if (!record || record.removing) return refuse("execution_not_found", { executionId: command.executionId });
+	const record = find(tx, command);
+	if (!record) return notFound(command);
 	const answer = fenceAnswer(record, command.fence, "complete");
 	if (answer) return answer as CompleteOutcome;
 	if (command.resultBlob) tx.putBlob(command.resultBlob);

@@ -1,10 +1,12 @@
 import { type Outcome, refuse } from "../outcome.ts";
 import type { Blob, Payload } from "../payload.ts";
 import { DEFAULT_DEDUP_WINDOW_MS, type Policy } from "../policy.ts";
+import { clampPriority } from "../priority.ts";
 import { type ExecutionRecord, executionDefaults, executionKey, makeExecution } from "../records/execution.ts";
 import { idempotencyKeyKey, makeIdempotencyKey } from "../records/idempotency-key.ts";
 import { laneDefaults, laneKey } from "../records/lane.ts";
 import { delayed, eligible, type PublicState, publicState } from "../state.ts";
+import type { Tags } from "../tags.ts";
 import { begin } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 
@@ -15,6 +17,8 @@ export interface CreateCommand {
 	namespace: string;
 	lane: string;
 	priority: number;
+	/** Left out when there are none. */
+	tags?: Tags;
 	policy: Policy;
 	input: Payload | null;
 	inputBlob?: Blob;
@@ -30,8 +34,6 @@ export interface CreateCommand {
 }
 
 export type CreateOutcome = Outcome<{ id: string; publicState: PublicState; created: boolean }>;
-
-export const MAX_PRIORITY = 9000;
 
 export function create(tx: Tx, command: CreateCommand, now: number): CreateOutcome {
 	const { executionId, namespace, lane, idempotencyKey } = command;
@@ -66,7 +68,8 @@ export function create(tx: Tx, command: CreateCommand, now: number): CreateOutco
 		kind: command.kind,
 		namespace,
 		lane,
-		priority: Math.min(MAX_PRIORITY, Math.max(0, command.priority)),
+		priority: clampPriority(command.priority),
+		tags: command.tags ?? executionDefaults.tags,
 		agingMs: laneCopy.agingMs,
 		policy: isEmpty(command.policy) ? executionDefaults.policy : command.policy,
 		input: command.input,

@@ -1,15 +1,15 @@
 import { type Fence, fenceAnswer } from "../fence.ts";
-import { type Outcome, refuse } from "../outcome.ts";
+import type { Outcome } from "../outcome.ts";
 import { type FailureReport, retryDelay } from "../policy.ts";
-import { type ExecutionRecord, executionKey, type LeaseEnd } from "../records/execution.ts";
+import type { ExecutionRecord, LeaseEnd } from "../records/execution.ts";
 import { delayed, type PublicState } from "../state.ts";
+import { find, notFound, type Target } from "../target.ts";
 import { type Deed, endAttemptIn, ending, holder, leaseEvent, takeLease, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { endCancelled } from "./cancel.ts";
 
-export interface FailCommand extends FailureReport {
+export interface FailCommand extends Target, FailureReport {
 	op: "fail";
-	executionId: string;
 	fence?: Fence;
 	/** A random number in 0..1 for the backoff. */
 	jitter: number;
@@ -18,8 +18,8 @@ export interface FailCommand extends FailureReport {
 export type FailOutcome = Outcome<{ publicState: PublicState; retryAt?: number }>;
 
 export function fail(tx: Tx, command: FailCommand, now: number): FailOutcome {
-	const record = tx.get(executionKey(command.executionId));
-	if (!record || record.removing) return refuse("execution_not_found", { executionId: command.executionId });
+	const record = find(tx, command);
+	if (!record) return notFound(command);
 	const answer = fenceAnswer(record, command.fence, "fail");
 	if (answer) return answer as FailOutcome;
 	if (record.cancel) return endCancelled(tx, record, "fail", holder(record, now));

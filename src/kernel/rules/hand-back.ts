@@ -1,24 +1,24 @@
 import { type Fence, fenceAnswer } from "../fence.ts";
-import { type Outcome, refuse } from "../outcome.ts";
-import { type ExecutionRecord, executionKey } from "../records/execution.ts";
+import type { Outcome } from "../outcome.ts";
+import type { ExecutionRecord } from "../records/execution.ts";
 import { delayed, eligible, type PublicState } from "../state.ts";
+import { find, notFound, type Target } from "../target.ts";
 import { holder, leaseEvent, takeLease, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { endCancelled } from "./cancel.ts";
 
 /** The two ways a holder gives work back without ending its attempt: at once, or for later. */
 
-export interface ReleaseCommand {
+export interface ReleaseCommand extends Target {
 	op: "release";
-	executionId: string;
 	fence?: Fence;
 }
 
 export type ReleaseOutcome = Outcome<{ publicState: PublicState }>;
 
 export function release(tx: Tx, command: ReleaseCommand, now: number): ReleaseOutcome {
-	const record = tx.get(executionKey(command.executionId));
-	if (!record || record.removing) return refuse("execution_not_found", { executionId: command.executionId });
+	const record = find(tx, command);
+	if (!record) return notFound(command);
 	const answer = fenceAnswer(record, command.fence, "release");
 	if (answer) return answer as ReleaseOutcome;
 	const deed = holder(record, now);
@@ -30,9 +30,8 @@ export function release(tx: Tx, command: ReleaseCommand, now: number): ReleaseOu
 	return { ok: true, publicState: "waiting" };
 }
 
-export interface DelayCommand {
+export interface DelayCommand extends Target {
 	op: "delay";
-	executionId: string;
 	fence?: Fence;
 	delayMs?: number;
 	delayUntil?: number;
@@ -41,8 +40,8 @@ export interface DelayCommand {
 export type DelayOutcome = Outcome<{ publicState: PublicState; delayUntil?: number }>;
 
 export function delay(tx: Tx, command: DelayCommand, now: number): DelayOutcome {
-	const record = tx.get(executionKey(command.executionId));
-	if (!record || record.removing) return refuse("execution_not_found", { executionId: command.executionId });
+	const record = find(tx, command);
+	if (!record) return notFound(command);
 	const answer = fenceAnswer(record, command.fence, "delay");
 	if (answer) return answer as DelayOutcome;
 	const deed = holder(record, now);

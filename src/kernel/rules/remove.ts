@@ -4,12 +4,12 @@ import { type Attempt, type ExecutionRecord, executionKey } from "../records/exe
 import { idempotencyKeyKey } from "../records/idempotency-key.ts";
 import { amend } from "../records/record.ts";
 import { publicState } from "../state.ts";
+import { find, notFound, type Target } from "../target.ts";
 import type { Deed } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 
-export interface DeleteCommand {
+export interface DeleteCommand extends Target {
 	op: "delete";
-	executionId: string;
 	actor: string;
 }
 
@@ -19,8 +19,8 @@ export type DeleteOutcome = Outcome<{ deleted: true }>;
 const REMOVALS_PER_STEP = 100;
 
 export function remove(tx: Tx, command: DeleteCommand, now: number): DeleteOutcome {
-	const record = tx.get(executionKey(command.executionId));
-	if (!record || record.removing) return refuse("execution_not_found", { executionId: command.executionId });
+	const record = find(tx, command);
+	if (!record) return notFound(command);
 	if (record.lifecyclePhase !== "terminal") {
 		return refuse("execution_not_terminal", { executionId: record.id, publicState: publicState(record) });
 	}
@@ -64,7 +64,13 @@ function hide(tx: Tx, record: ExecutionRecord, deed: Deed): void {
 	tx.emit({
 		executionId: record.id,
 		at: deed.now,
-		body: { seq: record.events + 1, type: "deleted", namespace: record.namespace, actor: deed.actor },
+		body: {
+			seq: record.events + 1,
+			type: "deleted",
+			namespace: record.namespace,
+			...(record.flowId ? { flowId: record.flowId } : undefined),
+			actor: deed.actor,
+		},
 	});
 }
 

@@ -2,11 +2,11 @@ import { type Fence, fenceAnswer } from "../fence.ts";
 import { type Outcome, refuse } from "../outcome.ts";
 import { executionKey } from "../records/execution.ts";
 import { amend } from "../records/record.ts";
+import { find, notFound, type Target } from "../target.ts";
 import type { Tx } from "../tx.ts";
 
-export interface RenewCommand {
+export interface RenewCommand extends Target {
 	op: "renew";
-	executionId: string;
 	fence?: Fence;
 	/** A new ttl from here on; the lease's own when left out. */
 	leaseMs?: number;
@@ -16,8 +16,8 @@ export type RenewOutcome = Outcome<{ expiresAt: number; cancelRequested?: true; 
 
 /** No transition and so no event: a lease counts its renewals and tells the number when it ends. */
 export function renew(tx: Tx, command: RenewCommand, now: number): RenewOutcome {
-	const record = tx.get(executionKey(command.executionId));
-	if (!record || record.removing) return refuse("execution_not_found", { executionId: command.executionId });
+	const record = find(tx, command);
+	if (!record) return notFound(command);
 	const answer = fenceAnswer(record, command.fence, "renew");
 	if (answer) return answer as RenewOutcome;
 	const { lease, cancel } = record;

@@ -1,13 +1,12 @@
 import { type Outcome, refuse } from "../outcome.ts";
 import { DEFAULT_MAX_REPLAYS } from "../policy.ts";
-import { executionKey } from "../records/execution.ts";
 import { eligible, type PublicState, publicState } from "../state.ts";
+import { find, notFound, type Target } from "../target.ts";
 import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 
-export interface ReplayCommand {
+export interface ReplayCommand extends Target {
 	op: "replay";
-	executionId: string;
 	actor: string;
 }
 
@@ -15,8 +14,8 @@ export type ReplayOutcome = Outcome<{ publicState: PublicState; replays: number 
 
 /** Runs ended work again. The last attempt keeps its result; it moves to its own record when the next one starts. */
 export function replay(tx: Tx, command: ReplayCommand, now: number): ReplayOutcome {
-	const record = tx.get(executionKey(command.executionId));
-	if (!record || record.removing) return refuse("execution_not_found", { executionId: command.executionId });
+	const record = find(tx, command);
+	if (!record) return notFound(command);
 	if (record.lifecyclePhase !== "terminal") {
 		return refuse("execution_not_terminal", { executionId: record.id, publicState: publicState(record) });
 	}

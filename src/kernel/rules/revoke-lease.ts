@@ -1,13 +1,13 @@
 import { type Outcome, refuse } from "../outcome.ts";
-import { type ExecutionRecord, executionKey } from "../records/execution.ts";
+import type { ExecutionRecord } from "../records/execution.ts";
 import { eligible } from "../state.ts";
+import { find, notFound, type Target } from "../target.ts";
 import { endAttemptIn, leaseEvent, takeLease, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { endCancelled } from "./cancel.ts";
 
-export interface RevokeLeaseCommand {
+export interface RevokeLeaseCommand extends Target {
 	op: "revokeLease";
-	executionId: string;
 	expectedLeaseId?: string;
 	reason?: string;
 	actor: string;
@@ -19,8 +19,8 @@ export type RevokeLeaseOutcome = Outcome<
 
 /** An operator takes the lease away. The next claim starts a reclaim attempt, but it is not counted as a lost lease. */
 export function revokeLease(tx: Tx, command: RevokeLeaseCommand, now: number): RevokeLeaseOutcome {
-	const record = tx.get(executionKey(command.executionId));
-	if (!record || record.removing) return refuse("execution_not_found", { executionId: command.executionId });
+	const record = find(tx, command);
+	if (!record) return notFound(command);
 	const { lease } = record;
 	if (!lease) return { ok: true, revoked: false, reason: "no_active_lease" };
 	if (command.expectedLeaseId !== undefined && command.expectedLeaseId !== lease.id) {

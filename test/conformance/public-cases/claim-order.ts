@@ -149,6 +149,7 @@ export function claimOrderCases(test: PublicCase): void {
 			lane: "l",
 			namespace: "n",
 			input: { a: [1, "zwei"] },
+			tags: { team: "red" },
 			policy: { timeouts: { attemptMs: 5000 } },
 			traceparent,
 		});
@@ -168,6 +169,7 @@ export function claimOrderCases(test: PublicCase): void {
 			contentType: "application/json",
 			attempt: { index: 0, type: "initial" },
 			lease: { id: expect.stringMatching(/^le_[0-9a-f]{32}_[0-9]+$/), epoch: 1, expiresAt: scene.now + 1000 },
+			tags: { team: "red" },
 			timeouts: { attemptMs: 5000 },
 			traceparent,
 		});

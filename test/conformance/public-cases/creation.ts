@@ -16,6 +16,7 @@ export function creationCases(test: PublicCase): void {
 			retries: 0,
 			reclaims: 0,
 			replays: 0,
+			tags: {},
 			policy: {},
 			createdAt: scene.now,
 		});
@@ -170,6 +171,8 @@ export function creationCases(test: PublicCase): void {
 			() => ff.replay(id),
 			() => ff.delete(id),
 			() => ff.revokeLease(id),
+			() => ff.changePriority(id, { priority: 1 }),
+			() => ff.setTags(id, {}),
 			() => backend.executions.input(id),
 			() => backend.executions.result(id),
 		];

@@ -1,0 +1,51 @@
+import { FlowFabricError } from "../../contract/errors.ts";
+import type { Desk } from "./desk.ts";
+
+export interface Patience {
+	/** How long to wait for an answer; without it as long as it takes. */
+	timeoutMs: number;
+	signal: AbortSignal | undefined;
+}
+
+/**
+ * Looks at an execution again whenever it may have changed, until the look gives an answer; the last look, when the time
+ * is over, has to give one. Whoever looks is told of every change after the look began, so none is slept through.
+ */
+export async function watch<T>(
+	{ engine }: Desk,
+	id: string,
+	{ timeoutMs, signal }: Patience,
+	look: (isLast: boolean) => Promise<T | undefined>,
+): Promise<T> {
+	if (timeoutMs === 0) {
+		const answer = await look(true);
+		if (answer !== undefined) return answer;
+	}
+	const { clock, watchers, store } = engine;
+	const partition = engine.partitionOf(id);
+	const deadline = clock.monotonic() + timeoutMs;
+	let changed = () => {};
+	let change = new Promise<void>((resolve) => (changed = resolve));
+	const unsubscribe = [watchers.add(id, () => changed()), store.watch(partition, id)];
+	const abort = () => changed();
+	signal?.addEventListener("abort", abort);
+	try {
+		for (;;) {
+			const isLast = deadline - clock.monotonic() <= 0;
+			const answer = await look(isLast);
+			if (answer !== undefined) return answer;
+			if (engine.closed) throw new FlowFabricError("shutting_down");
+			signal?.throwIfAborted();
+			const left = deadline - clock.monotonic();
+			if (left > 0) {
+				const disarm = clock.setTimer(left, () => changed());
+				await change;
+				disarm();
+			}
+			change = new Promise<void>((resolve) => (changed = resolve));
+		}
+	} finally {
+		for (const stop of unsubscribe) stop();
+		signal?.removeEventListener("abort", abort);
+	}
+}
