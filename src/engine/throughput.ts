@@ -20,10 +20,10 @@ export class Throughput {
 
 	/** Counts the endings of a unit that was committed. */
 	take(unit: UnitDraft): void {
-		for (const event of unit.events) {
-			if (!ENDINGS.has(event.type)) continue;
-			const record = unit.writeOf(executionKey(event.executionId))?.record as ExecutionRecord | undefined;
-			if (record) this.#count(ringName(record.namespace, record.lane), Math.floor(event.at / 1000));
+		for (const { executionId, at, body } of unit.events) {
+			if (!ENDINGS.has(body.type)) continue;
+			const record = unit.writeOf(executionKey(executionId))?.record as ExecutionRecord | undefined;
+			if (record) this.#count(ringName(record.namespace, record.lane), Math.floor(at / 1000));
 		}
 	}
 

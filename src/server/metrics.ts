@@ -4,7 +4,7 @@ import type { EngineObserver } from "../engine/observer.ts";
 import type { BatchReport } from "../engine/partition-runner.ts";
 import type { UnitDraft } from "../engine/unit-draft.ts";
 import { leaseEndOf } from "../kernel/reading.ts";
-import { type ExecutionRecord, executionKey } from "../kernel/records/execution.ts";
+import { type ExecutionRecord, eligibleSince, executionKey } from "../kernel/records/execution.ts";
 import type { Duty } from "../kernel/timers.ts";
 import type { Pools } from "./pools.ts";
 
@@ -76,14 +76,14 @@ export class ServerMetrics implements EngineObserver {
 			this.#commands.inc({ op: command.op, outcome: outcome?.ok === false ? outcome.code : "ok" });
 			if (command.op === "renew" && outcome?.ok) this.#renewed.inc();
 		}
-		for (const event of unit.events) {
-			const record = unit.writeOf(executionKey(event.executionId))?.record as ExecutionRecord | undefined;
+		for (const { executionId, at, body } of unit.events) {
+			const record = unit.writeOf(executionKey(executionId))?.record as ExecutionRecord | undefined;
 			if (!record) continue;
-			if (event.type === "claimed") {
+			if (body.type === "claimed") {
 				this.#live.inc();
-				this.#dispatch.observe({ lane: this.#lane(record.lane) }, Math.max(0, event.at - record.eligibleAt) / 1000);
+				this.#dispatch.observe({ lane: this.#lane(record.lane) }, Math.max(0, at - eligibleSince(record)) / 1000);
 			}
-			const by = leaseEndOf(event, record);
+			const by = leaseEndOf(body, record);
 			if (by === undefined) continue;
 			this.#live.dec();
 			this.#ended.inc({ by });

@@ -73,7 +73,9 @@ export class IndexChanges {
 		this.#touched.clear();
 	}
 
-	#write(rows: RowBuffer): void {
-		if (!rows.flush()) this.#sizes.doubt();
+	/** A row that adds what is there, or removes what is not, changes nothing, and then a size was counted wrong. */
+	#write(buffer: RowBuffer): void {
+		const { rows } = buffer;
+		if (buffer.flush() < rows) this.#sizes.doubt();
 	}
 }

@@ -16,9 +16,14 @@ export class RowBuffer {
 	readonly #full: number;
 
 	constructor(db: Database, width: number, sql: (rows: number) => string) {
-		this.#steps = STEPS.map((rows) => ({ length: rows * width, statement: db.prepare(sql(rows)) }));
 		this.#width = width;
+		this.#steps = STEPS.map((rows) => ({ length: rows * width, statement: db.prepare(sql(rows)) }));
 		this.#full = width * Math.max(...STEPS);
+	}
+
+	/** Rows that wait. */
+	get rows(): number {
+		return this.#values.length / this.#width;
 	}
 
 	get full(): boolean {
@@ -29,19 +34,18 @@ export class RowBuffer {
 		for (const value of row) this.#values.push(value);
 	}
 
-	/** True when every row changed the table: one that adds what is there, or removes what is not, does not. */
-	flush(): boolean {
+	/** Writes what waits; answers how many rows that changed. */
+	flush(): number {
 		const values = this.#values;
 		let written = 0;
-		let unchanged = values.length;
+		let changes = 0;
 		for (const { length, statement } of this.#steps) {
 			for (; values.length - written >= length; written += length) {
-				const { changes } = statement.run(values.length === length ? values : values.slice(written, written + length));
-				unchanged -= changes * this.#width;
+				changes += statement.run(values.length === length ? values : values.slice(written, written + length)).changes;
 			}
 		}
 		values.length = 0;
-		return unchanged === 0;
+		return changes;
 	}
 
 	/** Forgets rows that were not written, when their transaction has failed. */
