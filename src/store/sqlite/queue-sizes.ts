@@ -13,6 +13,8 @@ export class QueueSizes {
 	readonly #removeEmptySize: Statement;
 	readonly #countEntries: Statement;
 	readonly #setSize: Statement;
+	#partition = -1;
+	#changes: Map<string, number> | undefined;
 	#doubtful = false;
 
 	constructor(db: Database) {
@@ -23,9 +25,17 @@ export class QueueSizes {
 	}
 
 	change(partition: number, queue: string, by: 1 | -1): void {
-		let changes = this.#byPartition.get(partition);
-		if (!changes) this.#byPartition.set(partition, (changes = new Map()));
+		// Nearly always the partition of the entry before.
+		if (partition !== this.#partition || !this.#changes) this.#changes = this.#changesOf(partition);
+		const changes = this.#changes;
 		changes.set(queue, (changes.get(queue) ?? 0) + by);
+	}
+
+	#changesOf(partition: number): Map<string, number> {
+		const changes = this.#byPartition.get(partition) ?? new Map<string, number>();
+		this.#byPartition.set(partition, changes);
+		this.#partition = partition;
+		return changes;
 	}
 
 	/** What was told since the last flush is not all that happened. */
@@ -49,6 +59,7 @@ export class QueueSizes {
 
 	drop(): void {
 		this.#byPartition.clear();
+		this.#changes = undefined;
 		this.#doubtful = false;
 	}
 }
