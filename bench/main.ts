@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import BetterSqlite3 from "better-sqlite3";
 import type { Unit } from "../src/store/port.ts";
+import { type HttpBench, httpGetLine, httpIdleLine, httpLifecycleLine } from "./http/lines.ts";
 import { commitLatency } from "./limits/commit-latency.ts";
 import { recordUnits } from "./limits/recorded-units.ts";
 import { median, writeBare } from "./limits/sqlite-writes.ts";
@@ -14,7 +15,7 @@ import { openTarget, STORES, type StoreName, type Target } from "./target.ts";
 
 const HELP = `npm run bench -- [scenario …] [options]
 
-Scenarios: lifecycle, batch-submit, dispatch, backlog (all when none is named)
+Scenarios: lifecycle, batch-submit, dispatch, backlog, http-lifecycle, http-get, http-idle (all when none is named)
   --store sqlite|memory   one store instead of both
   --size N                executions per round (default 20000)
   --rounds N              rounds, of which the median counts (default 5)
@@ -26,7 +27,15 @@ Every figure stands beside a limit of the same run: a bare loop of the same rows
 the time the store takes to commit one unit of the same kind. Only the ratios mean anything.
 `;
 
-const SCENARIOS = ["lifecycle", "batch-submit", "dispatch", "backlog"] as const;
+const SCENARIOS = [
+	"lifecycle",
+	"batch-submit",
+	"dispatch",
+	"backlog",
+	"http-lifecycle",
+	"http-get",
+	"http-idle",
+] as const;
 const GROUP = 64;
 
 const { values, positionals } = parseArgs({
@@ -69,6 +78,7 @@ else {
 
 async function measure(scenario: string, store: StoreName): Promise<Line> {
 	progress(`${scenario} on ${store} …`);
+	const http: HttpBench = { store, partitions, rounds, size, progress };
 	switch (scenario) {
 		case "lifecycle":
 			return throughput("lifecycle", store, "lifecycles/s", lifecycle, 0.35);
@@ -76,6 +86,12 @@ async function measure(scenario: string, store: StoreName): Promise<Line> {
 			return throughput("batch-submit", store, "executions/s", batchSubmit, 0.6);
 		case "dispatch":
 			return dispatchLine(store);
+		case "http-lifecycle":
+			return httpLifecycleLine(http);
+		case "http-get":
+			return httpGetLine(http);
+		case "http-idle":
+			return httpIdleLine(http);
 		default:
 			return backlogLine(store);
 	}

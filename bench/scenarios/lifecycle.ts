@@ -4,7 +4,7 @@ const SUBMITTERS = 64;
 const CONCURRENCY = 16;
 
 /** Submit → claim → complete, all at once: 64 submitters, one worker with 16 no-op handlers. Lifecycles per second. */
-export async function lifecycle({ ff }: Target, count: number): Promise<number> {
+export async function lifecycle({ ff }: Pick<Target, "ff">, count: number): Promise<number> {
 	let done = 0;
 	let finish = () => {};
 	const finished = new Promise<void>((resolve) => (finish = resolve));
