@@ -93,6 +93,7 @@ function response(reply: Route["replies"][number], streams: boolean | undefined)
 	if (reply === "bytes") {
 		return { description: "The bytes, under their own content type", content: { "*/*": { schema: {} } } };
 	}
+	if (reply === "nothing") return { description: "There is none" };
 	if (reply === "text") return { description: "Text", content: { "text/plain": { schema: { type: "string" } } } };
 	return {
 		description: "Done",

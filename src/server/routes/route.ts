@@ -18,7 +18,7 @@ declare module "fastify" {
 }
 
 /** What a reply looks like, for the docs. */
-export type ReplyShape = TSchema | "bytes" | "text";
+export type ReplyShape = TSchema | "bytes" | "text" | "nothing";
 
 /** One route: everything there is to know about it stands here and in the access table. */
 export interface Route {
