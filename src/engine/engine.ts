@@ -8,6 +8,7 @@ import type { Notice, Store } from "../store/port.ts";
 import { ClaimDispatcher } from "./claim-dispatcher.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { DueMinder } from "./due-minder.ts";
+import { Gathering } from "./gathering.ts";
 import { UuidMint } from "./mint.ts";
 import type { EngineObserver } from "./observer.ts";
 import { type BatchReport, PartitionRunner } from "./partition-runner.ts";
@@ -54,6 +55,7 @@ export class Engine {
 	readonly runners: readonly PartitionRunner[];
 	readonly dispatcher: ClaimDispatcher;
 	readonly mint: UuidMint;
+	readonly gathering: Gathering;
 	readonly watchers = new Watchers();
 	readonly counters: EngineCounters = { commands: 0, units: 0, commits: 0, lost: 0, worstLosses: 0, duties: {} };
 	/** Told of every unit that was committed. */
@@ -96,6 +98,7 @@ export class Engine {
 				}),
 		);
 		this.mint = new UuidMint(() => this.now(), options.randomHex);
+		this.gathering = new Gathering(this.runners);
 		this.dispatcher = new ClaimDispatcher(this.runners, this.clock, this.mint);
 		this.#minders = this.runners.map(
 			(runner) =>

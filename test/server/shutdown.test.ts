@@ -51,14 +51,14 @@ test("calls under way are finished before the server is gone", async () => {
 
 test("what does not finish in time is cut with a warning", async () => {
 	const stand = await Stand.open();
-	const stuck = { ...stand.backend.executions, get: () => new Promise(() => {}) };
 	let began = false;
+	const get = () => {
+		began = true;
+		return new Promise(() => {});
+	};
 	const other = await Stand.open({
 		graceMs: 50,
-		backendFor: (caller) => ({
-			...stand.backend.as(caller),
-			executions: { ...stuck, get: () => ((began = true), stuck.get()) } as never,
-		}),
+		backendFor: (caller) => ({ ...stand.backend.as(caller), executions: { get } as never }),
 	});
 	const call = other.call("GET", "/v1/executions/x").catch((error: unknown) => error);
 	await until(() => began);

@@ -49,7 +49,10 @@ export class Desk {
 		return this.engine.runner(this.engine.partitionOf(executionId));
 	}
 
-	async run<O extends Exclude<Op, "claim" | "tick">>(_op: O, command: CommandOf<O>): Promise<Accepted<O>> {
+	async run<O extends Exclude<Op, "createMany" | "claim" | "tick">>(
+		_op: O,
+		command: CommandOf<O>,
+	): Promise<Accepted<O>> {
 		const { namespace } = this.caller;
 		// Whose work it is, the rule decides: what was read beforehand might be another's by then.
 		if (namespace !== undefined) (command as Target).namespace = namespace;

@@ -27,15 +27,18 @@ export class RowBuffer {
 		for (const value of row) this.#values.push(value);
 	}
 
-	flush(): void {
+	/** Writes what waits; answers how many rows that changed. */
+	flush(): number {
 		const values = this.#values;
 		let written = 0;
+		let changes = 0;
 		for (const { length, statement } of this.#steps) {
 			for (; values.length - written >= length; written += length) {
-				statement.run(values.length === length ? values : values.slice(written, written + length));
+				changes += statement.run(values.length === length ? values : values.slice(written, written + length)).changes;
 			}
 		}
 		values.length = 0;
+		return changes;
 	}
 
 	/** Forgets rows that were not written, when their transaction has failed. */
