@@ -8,7 +8,7 @@ const EVENT_WIDTH = 6;
 
 /**
  * The limit of a SQLite store: the same rows into the same tables, in the same file system, with `synchronous=FULL`, in
- * transactions of `group` units, by a loop that checks nothing and decides nothing. Seconds for all units.
+ * transactions of about `group` records, by a loop that checks nothing and decides nothing. Seconds for all units.
  */
 export function writeBare(file: string, units: readonly Unit[], group: number): number {
 	const db = new BetterSqlite3(file);
@@ -24,14 +24,15 @@ export function writeBare(file: string, units: readonly Unit[], group: number): 
 	const events = new RowBuffer(db, EVENT_WIDTH, sql.insertEvents);
 	const begin = db.prepare("BEGIN IMMEDIATE");
 	const end = db.prepare("COMMIT");
+	const groups = inGroups(units, group);
 	let commit = 0;
 	let place = 0;
 	const startedAt = performance.now();
-	for (let from = 0; from < units.length; from += group) {
+	for (const together of groups) {
 		begin.run();
 		commit += 1;
 		place = 0;
-		for (const unit of units.slice(from, from + group)) {
+		for (const unit of together) {
 			for (const { key, doc } of unit.put) put.run(0, key, commit, doc);
 			for (const key of unit.removed) remove.run(0, key);
 			index.nextUnit();
@@ -49,6 +50,20 @@ export function writeBare(file: string, units: readonly Unit[], group: number): 
 	const seconds = (performance.now() - startedAt) / 1000;
 	db.close();
 	return seconds;
+}
+
+function inGroups(units: readonly Unit[], size: number): Unit[][] {
+	const groups: Unit[][] = [];
+	let records = size;
+	for (const unit of units) {
+		if (records >= size) {
+			groups.push([]);
+			records = 0;
+		}
+		groups.at(-1)?.push(unit);
+		records += unit.put.length + unit.removed.length;
+	}
+	return groups;
 }
 
 export function median(values: readonly number[]): number {

@@ -23,6 +23,8 @@ export class BatchBuilder {
 	readonly #cache: RecordCache;
 	readonly #heads: QueueHeads;
 	readonly #onQueued: (queue: string) => void;
+	/** How much a commit of this batch does: its writes, and one for a command without. */
+	size = 0;
 	#blobBytes = 0;
 
 	constructor(
@@ -46,6 +48,7 @@ export class BatchBuilder {
 		else this.units.add((unit = new UnitDraft(running, tx)));
 		for (const [key] of tx.reads) addTo(this.#readers, key, unit);
 		this.#takeWrites(unit, tx);
+		this.size += Math.max(1, tx.writes.length);
 		return true;
 	}
 

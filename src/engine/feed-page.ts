@@ -1,4 +1,4 @@
-import type { ExecutionEvent } from "../kernel/events.ts";
+import { decodeEvent, type ExecutionEvent } from "../kernel/events.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { type LoggedEvent, TIME_TOLERANCE_MS } from "../store/port.ts";
 import { readTrimMark } from "./event-trimmer.ts";
@@ -120,7 +120,7 @@ class PartitionLog {
 		this.#head = undefined;
 		for (; this.#next < this.#entries.length; this.#next++) {
 			const entry = this.#entries[this.#next] as LoggedEvent;
-			const event = JSON.parse(entry.body) as ExecutionEvent;
+			const event = decodeEvent(entry.owner, entry.at, entry.body);
 			if (event.namespace === this.#namespace) {
 				this.#head = { at: entry.at, event };
 				return;

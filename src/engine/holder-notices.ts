@@ -26,9 +26,9 @@ export class HolderNotices {
 
 	tell(unit: UnitDraft): void {
 		if (this.#listeners.size === 0) return;
-		for (const event of unit.events) {
-			const record = unit.writeOf(executionKey(event.executionId))?.record as ExecutionRecord | undefined;
-			const notice = record && noticeFor(event, record);
+		for (const { executionId, body } of unit.events) {
+			const record = unit.writeOf(executionKey(executionId))?.record as ExecutionRecord | undefined;
+			const notice = record && noticeFor(body, record);
 			if (!notice) continue;
 			const { instanceId, ...rest } = notice;
 			for (const { tell, namespace } of this.#listeners.get(instanceId) ?? []) {

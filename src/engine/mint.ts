@@ -1,4 +1,5 @@
 import { randomFillSync } from "node:crypto";
+import { uuidWithin } from "../kernel/ids.ts";
 
 const POOL = 4096;
 const pool = new Uint8Array(POOL);
@@ -40,6 +41,13 @@ export class UuidMint {
 		const count = this.#count.toString(16).padStart(3, "0");
 		const tail = this.#random(8);
 		return `${this.#lastHex}7${count}${VARIANT[Number.parseInt(tail.charAt(0), 16) & 0x3]}${tail.slice(1)}`;
+	}
+
+	/** One whose slot lies in a partition, so that what belongs together can be put together. */
+	nextIn(partition: number, partitions: number): string {
+		const uuid = this.next();
+		if (partitions === 1) return uuid;
+		return uuidWithin(uuid.slice(0, -3), partition, partitions, Number.parseInt(uuid.slice(-3), 16));
 	}
 
 	#begin(time: number): void {

@@ -63,6 +63,15 @@ export class PartitionMemory {
 		}
 	}
 
+	/** A write to this record has reached the store. What has come to rest is let go, so that it dies young. */
+	committed(key: string, version: number): void {
+		const entry = this.cache.get(key);
+		if (!entry) return;
+		if (!entry.record || !this.#kernel.isBusy(key, entry.record)) return this.cache.delete(key);
+		entry.unit = undefined;
+		entry.version = version;
+	}
+
 	async #fetchRecords(keys: string[], ask: Ask): Promise<void> {
 		if (keys.length === 0) return;
 		const { records } = await ask((store, partition) => store.read(partition, keys));

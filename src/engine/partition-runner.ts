@@ -85,6 +85,16 @@ export class PartitionRunner {
 		return this.#memory.heads;
 	}
 
+	/** Commands that will go out with the next commit. */
+	get gathered(): number {
+		return this.#waiting.length;
+	}
+
+	/** True while a commit is being made or is on its way. */
+	get isAway(): boolean {
+		return this.#round !== undefined;
+	}
+
 	/** True when nothing waits, runs or is on its way. */
 	get idle(): boolean {
 		return this.#waiting.length === 0 && this.#held === 0 && !this.#round && !this.#scheduled;
@@ -96,7 +106,10 @@ export class PartitionRunner {
 		});
 	}
 
-	/** `run` by callbacks, for callers with many commands: a promise for each would cost more than the command. */
+	/**
+	 * `run` by callbacks, for callers with many commands: a promise for each would cost more than the command. As with a
+	 * promise, only the first call back counts.
+	 */
 	enqueue(command: { op: string }, resolve: (outcome: Outcome) => void, reject: (error: unknown) => void): void {
 		if (this.#closed) {
 			reject(refusalError(refuse("shutting_down")));
@@ -195,7 +208,7 @@ export class PartitionRunner {
 		const setAside: Running[] = [];
 		const waiting = this.#waiting;
 		let taken = 0;
-		while (taken < waiting.length && builder.units.size < this.#options.store.unitsPerBatch) {
+		while (taken < waiting.length && builder.size < this.#options.store.writesPerBatch) {
 			const running = waiting[taken] as Running;
 			const tx = new Transaction(this.#memory.cache, this.heads, this.#memory.scans);
 			const ran = this.#runRule(running, tx, now);
@@ -288,12 +301,7 @@ export class PartitionRunner {
 			report.commands += draft.commands.length;
 			if (result?.ok) {
 				draft.committed = true;
-				for (const { key } of draft.written) {
-					const entry = this.#memory.cache.get(key);
-					if (!entry) continue;
-					entry.unit = undefined;
-					entry.version = entry.record ? reply.commit : 0;
-				}
+				for (const { key } of draft.written) this.#memory.committed(key, reply.commit);
 				this.#options.onCommitted(draft, this.#options.partition);
 				for (const running of draft.commands) running.resolve(running.outcome as Outcome);
 				return;

@@ -6,11 +6,15 @@ import { makeId, slotOf } from "../kernel/ids.ts";
 import { inputBlobKey } from "../kernel/payload.ts";
 import { idempotencySubject } from "../kernel/records/idempotency-key.ts";
 import type { CreateCommand } from "../kernel/rules/create.ts";
+import type { UuidMint } from "./mint.ts";
 import { bodyHash, contentOf, pack } from "./payloads.ts";
 import { namespaceFor } from "./scope.ts";
 
 export interface SubmissionContext {
-	uuid: string;
+	mint: UuidMint;
+	/** Where work goes that may live anywhere. */
+	partition: number;
+	partitions: number;
 	/** The store's time, to tell a delay that lies absurdly far ahead. */
 	now: number;
 	actor: string;
@@ -29,8 +33,10 @@ export function createCommand(request: unknown, context: SubmissionContext): Cre
 	if (tags) checkTags("tags", tags);
 	checkDelay(given, context.now);
 	const content = contentOf({ field: "input", value: given.input, base64: given.inputBase64, contentType });
-	const slot = idempotencyKey ? slotOf(idempotencySubject(namespace, idempotencyKey)) : slotOf(context.uuid);
-	const executionId = makeId("ex", context.uuid, slot);
+	const { mint, partition, partitions } = context;
+	const uuid = idempotencyKey ? mint.next() : mint.nextIn(partition, partitions);
+	const slot = slotOf(idempotencyKey ? idempotencySubject(namespace, idempotencyKey) : uuid);
+	const executionId = makeId("ex", uuid, slot);
 	const { payload, blob } = pack(content, inputBlobKey(executionId));
 	const command: CreateCommand = {
 		op: "create",

@@ -21,7 +21,7 @@ export class Throughput {
 	/** Counts the endings of a unit that was committed. */
 	take(unit: UnitDraft): void {
 		for (const event of unit.events) {
-			if (!ENDINGS.has(event.type)) continue;
+			if (!ENDINGS.has(event.body.type)) continue;
 			const record = unit.writeOf(executionKey(event.executionId))?.record as ExecutionRecord | undefined;
 			if (record) this.#count(ringName(record.namespace, record.lane), Math.floor(event.at / 1000));
 		}

@@ -1,4 +1,4 @@
-import type { ExecutionEvent } from "../kernel/events.ts";
+import type { EmittedEvent } from "../kernel/events.ts";
 import type { Blob } from "../kernel/payload.ts";
 import type { Key } from "../kernel/records/record.ts";
 import type { Entry, Tx } from "../kernel/tx.ts";
@@ -42,7 +42,7 @@ export interface WrittenRecord {
 export class Transaction implements Tx {
 	readonly reads: [key: string, version: number][] = [];
 	readonly writes: WrittenRecord[] = [];
-	readonly events: ExecutionEvent[] = [];
+	readonly events: EmittedEvent[] = [];
 	looked: readonly string[] = NONE;
 	forgotten: readonly string[] = NONE;
 	blobs: readonly Blob[] = NONE;
@@ -115,7 +115,7 @@ export class Transaction implements Tx {
 		return scan.entries;
 	}
 
-	emit(event: ExecutionEvent): void {
+	emit(event: EmittedEvent): void {
 		this.events.push(event);
 	}
 

@@ -1,4 +1,4 @@
-import type { ExecutionEvent } from "../kernel/events.ts";
+import type { EmittedEvent } from "../kernel/events.ts";
 import type { Blob } from "../kernel/payload.ts";
 import type { Placement } from "../kernel/placement.ts";
 import { encodeRecord } from "../kernel/records/record.ts";
@@ -21,7 +21,7 @@ export interface Write {
 
 /** What goes with the records of a unit. */
 interface Beside {
-	events: readonly ExecutionEvent[];
+	events: readonly EmittedEvent[];
 	forgotten: readonly string[];
 	blobs: readonly Blob[];
 	blobsRemoved: readonly string[];
@@ -33,7 +33,7 @@ export class UnitDraft {
 	/** Versions of everything read. */
 	readonly expected: [key: string, version: number][];
 	readonly written: Write[] = [];
-	events: ExecutionEvent[];
+	events: EmittedEvent[];
 	forgotten: readonly string[];
 	blobs: readonly Blob[];
 	blobsRemoved: readonly string[];
@@ -80,7 +80,11 @@ export class UnitDraft {
 			removed: [],
 			indexAdded: [],
 			indexRemoved: [],
-			events: this.events.map((event) => ({ owner: event.executionId, at: event.at, body: JSON.stringify(event) })),
+			events: this.events.map((event) => ({
+				owner: event.executionId,
+				at: event.at,
+				body: JSON.stringify(event.body),
+			})),
 			forgotten: this.forgotten,
 			blobs: this.blobs,
 			blobsRemoved: this.blobsRemoved,

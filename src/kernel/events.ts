@@ -29,16 +29,31 @@ export type EventType =
 export const ENDINGS: ReadonlySet<EventType> = new Set(["completed", "failed", "cancelled", "expired", "skipped"]);
 
 /** One transition, appended in the same atomic step as the change it tells of. */
-export interface ExecutionEvent {
+export interface ExecutionEvent extends EventBody {
+	at: number;
+	executionId: string;
+}
+
+/** An event as rules emit it: the body is what is stored, the rest is kept beside it once for all. */
+export interface EmittedEvent {
+	executionId: string;
+	at: number;
+	body: EventBody;
+}
+
+export interface EventBody {
 	/** 1, 2, 3 … within its execution. */
 	seq: number;
-	at: number;
 	type: EventType;
-	executionId: string;
 	namespace: string;
 	flowId?: string;
 	attempt?: number;
 	/** Who did it: a token's name, a worker instance, or a named duty of the engine. */
 	actor: string;
 	[detail: string]: unknown;
+}
+
+export function decodeEvent(executionId: string, at: number, stored: string): ExecutionEvent {
+	const { seq, type, ...details } = JSON.parse(stored) as EventBody;
+	return { seq, at, type, executionId, ...details } as ExecutionEvent;
 }

@@ -25,15 +25,34 @@ const addToCrc = (crc: number, byte: number): number =>
 	((crc << 8) ^ (crcTable[((crc >> 8) ^ byte) & 0xff] ?? 0)) & 0xffff;
 
 /** CRC16-XMODEM mod 16384: the hash a Valkey cluster uses, so a slot means the same thing everywhere. */
-export function slotOf(text: string): number {
+export const slotOf = (text: string): number => crc16(text) % SLOTS;
+
+function crc16(text: string): number {
 	let crc = 0;
 	for (let n = 0; n < text.length; n++) {
 		const unit = text.charCodeAt(n);
 		// Almost every text is ASCII, and then its characters are its bytes.
-		if (unit > 0x7f) return utf8.encode(text).reduce(addToCrc, 0) % SLOTS;
+		if (unit > 0x7f) return utf8.encode(text).reduce(addToCrc, 0);
 		crc = addToCrc(crc, unit);
 	}
-	return crc % SLOTS;
+	return crc;
+}
+
+const ENDINGS = Array.from({ length: 0x1000 }, (_, n) => n.toString(16).padStart(3, "0"));
+const crcOfEnding = Uint16Array.from(ENDINGS, crc16);
+
+/**
+ * Completes 29 hex digits to a uuid whose slot lies in a partition. A CRC is linear: that of the whole is that of the
+ * start, moved on by three bytes, xor that of the ending; so trying an ending costs next to nothing.
+ */
+export function uuidWithin(start: string, partition: number, partitions: number, random: number): string {
+	const moved = [0, 0, 0].reduce(addToCrc, crc16(start));
+	let ending = random & 0xfff;
+	for (let tries = 0; tries < ENDINGS.length; tries++) {
+		if ((((moved ^ (crcOfEnding[ending] ?? 0)) & 0xffff) % SLOTS) % partitions === partition) break;
+		ending = (ending + 1) & 0xfff;
+	}
+	return start + ENDINGS[ending];
 }
 
 export function makeId(prefix: IdPrefix, uuid: string, slot: number): string {

@@ -1,10 +1,11 @@
 import { type Placement, placement } from "./placement.ts";
-import { decode } from "./records/record-types.ts";
+import { decode, isBusy } from "./records/record-types.ts";
 import { type CancelCommand, type CancelOutcome, cancel } from "./rules/cancel.ts";
 import { type ChangePriorityCommand, type ChangePriorityOutcome, changePriority } from "./rules/change-priority.ts";
 import { type ClaimCommand, type ClaimOutcome, claim } from "./rules/claim.ts";
 import { type CompleteCommand, type CompleteOutcome, complete } from "./rules/complete.ts";
 import { type CreateCommand, type CreateOutcome, create } from "./rules/create.ts";
+import { type CreateManyCommand, type CreateManyOutcome, createMany } from "./rules/create-many.ts";
 import { type FailCommand, type FailOutcome, fail } from "./rules/fail.ts";
 import {
 	type DelayCommand,
@@ -35,6 +36,7 @@ import type { Rule } from "./tx.ts";
 /** Every command and what it answers. */
 export interface Rules {
 	create: Rule<CreateCommand, CreateOutcome>;
+	createMany: Rule<CreateManyCommand, CreateManyOutcome>;
 	claim: Rule<ClaimCommand, ClaimOutcome>;
 	renew: Rule<RenewCommand, RenewOutcome>;
 	complete: Rule<CompleteCommand, CompleteOutcome>;
@@ -63,11 +65,14 @@ export interface Kernel {
 	rules: Rules;
 	placement(key: string, record: object): Placement[];
 	decode(key: string, doc: string): object;
+	/** Whether commands are likely to come for a record; an engine need not remember the others. */
+	isBusy(key: string, record: object): boolean;
 }
 
 export const kernel: Kernel = {
 	rules: {
 		create,
+		createMany,
 		claim,
 		renew,
 		complete,
@@ -88,4 +93,5 @@ export const kernel: Kernel = {
 	},
 	placement,
 	decode,
+	isBusy,
 };

@@ -1,4 +1,4 @@
-import type { ExecutionEvent } from "./events.ts";
+import type { EventBody } from "./events.ts";
 import type { ExecutionRecord, LeaseEnd } from "./records/execution.ts";
 import type { OwnershipState } from "./state.ts";
 
@@ -39,12 +39,12 @@ export interface HolderNotice {
 }
 
 /** How a lease ended, if this event ended one. `record` is as the event left it. */
-export function leaseEndOf(event: ExecutionEvent, { lastLease }: ExecutionRecord): LeaseEnd["by"] | undefined {
+export function leaseEndOf(event: EventBody, { lastLease }: ExecutionRecord): LeaseEnd["by"] | undefined {
 	return event.type !== "claimed" && lastLease && event.epoch === lastLease.epoch ? lastLease.by : undefined;
 }
 
 /** The notice an event means for a holder; none for what the holder did itself. `record` is as the event left it. */
-export function noticeFor(event: ExecutionEvent, record: ExecutionRecord): HolderNotice | undefined {
+export function noticeFor(event: EventBody, record: ExecutionRecord): HolderNotice | undefined {
 	const { lease, lastLease, attempt } = record;
 	if (event.type === "cancel_requested" && lease) {
 		return {

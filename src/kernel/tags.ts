@@ -15,6 +15,5 @@ export const isTagKey = (key: string): boolean => key.length <= 256 && /^[a-z][a
 export const tagsFit = (tags: Tags): boolean =>
 	Object.keys(tags).length <= MAX_TAGS && JSON.stringify(tags).length <= MAX_TAGS_CHARS;
 
-/** A key may be the name of something every object has, so only the tags themselves are asked. */
-export const hasTag = (tags: Tags, key: string, value: string): boolean =>
-	Object.hasOwn(tags, key) && tags[key] === value;
+/** A key may be the name of something every object has, but nothing of that is a string. */
+export const hasTag = (tags: Tags, key: string, value: string): boolean => tags[key] === value;

@@ -32,7 +32,8 @@ export function timersOf(record: ExecutionRecord): Timer[] {
 	}
 	const timers: Timer[] = [];
 	const { attemptMs, queueMs, deadlineMs } = record.policy.timeouts ?? {};
-	if (deadlineMs !== undefined) timers.push({ duty: "execution_deadline", at: record.deadlineFrom + deadlineMs });
+	if (deadlineMs !== undefined)
+		timers.push({ duty: "execution_deadline", at: (record.deadlineFrom || record.createdAt) + deadlineMs });
 	if (record.lease) {
 		if (record.cancel?.deadlineAt !== undefined) timers.push({ duty: "cancel_grace", at: record.cancel.deadlineAt });
 		if (attemptMs !== undefined) {
@@ -42,7 +43,7 @@ export function timersOf(record: ExecutionRecord): Timer[] {
 	} else if (record.eligibilityState === "not_eligible_until_time") {
 		timers.push({ duty: "delayed_promoter", at: record.delayUntil });
 	} else if (record.eligibilityState === "eligible_now" && queueMs !== undefined) {
-		timers.push({ duty: "queue_timeout", at: record.eligibleAt + queueMs });
+		timers.push({ duty: "queue_timeout", at: (record.eligibleAt || record.createdAt) + queueMs });
 	}
 	return timers.length > 1 ? timers.sort((a, b) => a.at - b.at) : timers;
 }

@@ -1,4 +1,4 @@
-import type { EventType, ExecutionEvent } from "./events.ts";
+import type { EventBody, EventType } from "./events.ts";
 import type { Attempt, AttemptEnd, ExecutionRecord, LeaseEnd } from "./records/execution.ts";
 import { executionKey } from "./records/execution.ts";
 import { amend } from "./records/record.ts";
@@ -46,18 +46,11 @@ export function transition(
 }
 
 function tell(tx: Tx, record: ExecutionRecord, seq: number, deed: Deed, draft: EventDraft): void {
-	const event: ExecutionEvent = {
-		seq,
-		at: deed.now,
-		type: draft.type,
-		executionId: record.id,
-		namespace: record.namespace,
-		actor: deed.actor,
-	};
-	if (record.flowId) event.flowId = record.flowId;
-	if (record.attempt) event.attempt = record.attempt.index;
-	for (const name in draft) event[name] = draft[name];
-	tx.emit(event);
+	const body: EventBody = { seq, type: draft.type, namespace: record.namespace, actor: deed.actor };
+	if (record.flowId) body.flowId = record.flowId;
+	if (record.attempt) body.attempt = record.attempt.index;
+	for (const name in draft) body[name] = draft[name];
+	tx.emit({ executionId: record.id, at: deed.now, body });
 }
 
 /*

@@ -1,4 +1,4 @@
-import type { ExecutionEvent } from "./events.ts";
+import type { EmittedEvent } from "./events.ts";
 import type { Blob } from "./payload.ts";
 import type { Key } from "./records/record.ts";
 
@@ -29,7 +29,7 @@ export interface Tx {
 	 * whose version is checked with everything else.
 	 */
 	all(queue: string, guard: Key<object>): readonly Entry[];
-	emit(event: ExecutionEvent): void;
+	emit(event: EmittedEvent): void;
 	/** Drops the history of an execution that is being removed. */
 	forget(executionId: string): void;
 	putBlob(blob: Blob): void;

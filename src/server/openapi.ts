@@ -42,6 +42,19 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
 	});
 }
 
+/** The whole description. The framework takes every body for required; some calls may leave theirs out. */
+export function apiDocument(app: FastifyInstance, routes: readonly Route[]): object {
+	const document = app.swagger() as {
+		paths?: Record<string, Record<string, { requestBody?: { required?: boolean } }>>;
+	};
+	for (const { name, bodyOptional } of routes) {
+		const [method = "", url = ""] = name.split(" ");
+		const body = document.paths?.[url.replace(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()]?.requestBody;
+		if (body && bodyOptional) body.required = false;
+	}
+	return document;
+}
+
 /** What the docs say about a route. Nothing here is used to check or to write: see `shapesAreForReaders`. */
 export function describeRoute(route: Route, roles: readonly Role[] | undefined): FastifySchema {
 	const params = [...route.name.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
@@ -80,6 +93,7 @@ function response(reply: Route["replies"][number], streams: boolean | undefined)
 	if (reply === "bytes") {
 		return { description: "The bytes, under their own content type", content: { "*/*": { schema: {} } } };
 	}
+	if (reply === "nothing") return { description: "There is none" };
 	if (reply === "text") return { description: "Text", content: { "text/plain": { schema: { type: "string" } } } };
 	return {
 		description: "Done",

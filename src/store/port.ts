@@ -166,8 +166,8 @@ export interface Snapshot {
 
 export interface Store {
 	readonly partitions: number;
-	/** The most units a batch should hold. */
-	readonly unitsPerBatch: number;
+	/** About how many records a batch should write at most; a unit that writes none counts as one. */
+	readonly writesPerBatch: number;
 	read(partition: number, keys: readonly string[]): Promise<Timed & { records: StoredRecord[] }>;
 	readBlobs(partition: number, keys: readonly string[]): Promise<Timed & { blobs: (Uint8Array | undefined)[] }>;
 	/** The first entries of a queue, ascending by score then key (by the store's own order of characters beyond ASCII). */

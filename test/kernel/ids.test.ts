@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type IdPrefix, makeId, SLOTS, slotOf, slotOfId, trustedSlot } from "../../src/kernel/ids.ts";
+import { type IdPrefix, makeId, SLOTS, slotOf, slotOfId, trustedSlot, uuidWithin } from "../../src/kernel/ids.ts";
 
 const hex = fc.stringMatching(/^[0-9a-f]{32}$/);
 const prefixes: IdPrefix[] = ["ex", "fl", "wp", "gr", "sg", "su", "ed", "le"];
@@ -32,6 +32,18 @@ describe("slots", () => {
 	it("hash the UTF-8 bytes of any text", () => {
 		fc.assert(fc.property(fc.string({ unit: "grapheme" }), (text) => slotOf(text) === crc16(text) % SLOTS));
 		expect(slotOf("naïve 🦊")).toBe(crc16("naïve 🦊") % SLOTS);
+	});
+
+	it("can be chosen with the last digits of a uuid", () => {
+		const start = fc.stringMatching(/^[0-9a-f]{29}$/);
+		fc.assert(
+			fc.property(start, fc.integer({ min: 1, max: 256 }), fc.nat(), fc.nat(), (begin, partitions, which, random) => {
+				const partition = which % partitions;
+				const uuid = uuidWithin(begin, partition, partitions, random);
+				expect(uuid).toMatch(new RegExp(`^${begin}[0-9a-f]{3}$`));
+				expect(slotOf(uuid) % partitions).toBe(partition);
+			}),
+		);
 	});
 
 	it("spread ids over all partitions", () => {

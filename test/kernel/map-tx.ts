@@ -1,4 +1,4 @@
-import type { ExecutionEvent } from "../../src/kernel/events.ts";
+import type { EmittedEvent, ExecutionEvent } from "../../src/kernel/events.ts";
 import { type CommandOf, kernel, type Op, type OutcomeOf } from "../../src/kernel/kernel.ts";
 import type { Blob } from "../../src/kernel/payload.ts";
 import { encodeRecord, type Key } from "../../src/kernel/records/record.ts";
@@ -92,8 +92,8 @@ class MapTx implements Tx {
 		return this.#partition.queue(queue);
 	}
 
-	emit(event: ExecutionEvent): void {
-		this.#events.push(event);
+	emit({ executionId, at, body }: EmittedEvent): void {
+		this.#events.push({ ...body, executionId, at });
 	}
 
 	forget(): void {}

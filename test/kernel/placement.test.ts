@@ -39,8 +39,6 @@ const execution = (fields: Partial<ExecutionRecord>): ExecutionRecord =>
 		namespace: "n",
 		lane: "l",
 		createdAt: 1000,
-		eligibleAt: 1000,
-		deadlineFrom: 1000,
 		...fields,
 	});
 

@@ -1,5 +1,5 @@
 import type { Execution } from "../../src/contract/replies.ts";
-import type { ExecutionEvent } from "../../src/kernel/events.ts";
+import { decodeEvent, type ExecutionEvent } from "../../src/kernel/events.ts";
 import { kernel, type Rules } from "../../src/kernel/kernel.ts";
 import type { Outcome } from "../../src/kernel/outcome.ts";
 import type { ClaimRequestRecord } from "../../src/kernel/records/claim-request.ts";
@@ -57,7 +57,7 @@ export class Checker {
 
 	/** A unit is about to be applied. */
 	observe(partition: SimPartition, unit: Unit, time: number): void {
-		const events = unit.events.map((event) => JSON.parse(event.body) as ExecutionEvent);
+		const events = unit.events.map(({ owner, at, body }) => decodeEvent(owner, at, body));
 		this.#checkTimes(unit, events, time);
 		for (const key of unit.removed) {
 			const before = this.#docs.get(key);
@@ -130,7 +130,7 @@ export class Checker {
 			this.#seq.set(id, seq);
 			if (event.type === "claimed") this.#checkLeaseIsNew(id, String(event.leaseId));
 			if (event.type === "deleted") continue;
-			if (told?.lifecyclePhase === "terminal" && event.type !== "replayed") {
+			if (told?.lifecyclePhase === "terminal" && event.type !== "replayed" && event.type !== "tags_changed") {
 				throw new Violation(`${id}: ${event.type} after it had ended`);
 			}
 			try {
@@ -248,6 +248,8 @@ export class Checker {
 				view.retries === record.retries &&
 				view.reclaims === record.reclaims &&
 				view.replays === record.replays &&
+				view.priority === record.priority &&
+				view.tags.n === record.tags.n &&
 				(Object.keys(state) as (keyof typeof state)[]).every(
 					(field) => state[field] === (record as StateFields)[field],
 				);

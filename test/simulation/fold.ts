@@ -44,6 +44,8 @@ export function fold(told: Told | undefined, event: ExecutionEvent): Told {
 		case "delayed":
 			return { ...free, ...later, blockingReason: "waiting_for_delay", attemptState: "attempt_interrupted" };
 		case "cancel_requested":
+		case "priority_changed":
+		case "tags_changed":
 			return told;
 		case "replayed":
 			return { ...free, ...ready, attemptState: "pending_replay_attempt" };

@@ -1,4 +1,5 @@
 import { FlowFabricError } from "../../src/contract/errors.ts";
+import type { CreateRequest } from "../../src/contract/executions.ts";
 import type { Execution } from "../../src/contract/replies.ts";
 import type { ClaimRequest } from "../../src/contract/worker-protocol.ts";
 import type { Engine } from "../../src/engine/engine.ts";
@@ -135,9 +136,37 @@ export class Scenario {
 	}
 
 	#create(): void {
+		if (this.#random.chance(0.3)) return this.#createMany();
+		const request = this.#createRequest();
+		this.#call(
+			(backend) => backend.executions.create(request),
+			(heard, since) => {
+				if (heard.kind === "ok") this.#created(heard.value.id, since);
+			},
+		);
+	}
+
+	#createMany(): void {
+		const requests = Array.from({ length: this.#random.integer(2, 6) }, () => this.#createRequest());
+		this.#call(
+			(backend) => backend.executions.createMany(requests),
+			(heard, since) => {
+				if (heard.kind !== "ok") return;
+				for (const { id } of heard.value) if (id !== undefined) this.#created(id, since);
+			},
+		);
+	}
+
+	#created(id: string, since: number): void {
+		this.#checker.checkCreated(id, since);
+		this.#acknowledged.add(id);
+		this.#known.push(id);
+	}
+
+	#createRequest(): CreateRequest {
 		const random = this.#random;
 		const keyed = random.chance(0.3);
-		const request = {
+		return {
 			kind: random.pick(["a", "b"]),
 			lane: random.pick(LANES),
 			...(keyed ? { idempotencyKey: `key-${random.integer(1, 3)}` } : { priority: random.integer(0, 3) }),
@@ -156,15 +185,6 @@ export class Scenario {
 						}),
 			},
 		};
-		this.#call(
-			(backend) => backend.executions.create(request),
-			(heard, since) => {
-				if (heard.kind !== "ok") return;
-				this.#checker.checkCreated(heard.value.id, since);
-				this.#acknowledged.add(heard.value.id);
-				this.#known.push(heard.value.id);
-			},
-		);
 	}
 
 	#claim(waitMs: number, repeatable = true): void {
@@ -233,7 +253,15 @@ export class Scenario {
 		const random = this.#random;
 		if (this.#known.length === 0) return;
 		const id = random.pick(this.#known);
-		const op = random.weighted({ cancel: 3, revokeLease: 2, replay: 3, delete: 1 });
+		const op = random.weighted({
+			cancel: 3,
+			revokeLease: 2,
+			replay: 3,
+			delete: 1,
+			changePriority: 2,
+			setTags: 2,
+			intrude: 1,
+		});
 		const command = { op, executionId: id, actor: "operator" };
 		switch (op) {
 			case "cancel": {
@@ -249,6 +277,24 @@ export class Scenario {
 				return this.#ask("replay", id, command, (backend) => backend.executions.replay(id));
 			case "delete":
 				return this.#ask("delete", id, command, (backend) => backend.executions.delete(id));
+			case "changePriority": {
+				const priority = random.integer(0, 3);
+				return this.#ask("changePriority", id, { ...command, priority }, (backend) =>
+					backend.executions.changePriority(id, { priority }),
+				);
+			}
+			case "setTags": {
+				const set = { n: String(random.integer(0, 3)) };
+				return this.#ask("setTags", id, { ...command, set, remove: [] }, (backend) =>
+					backend.executions.setTags(id, { set }),
+				);
+			}
+			case "intrude": {
+				const other = { actor: "intruder", namespace: "other" };
+				return this.#ask("cancel", id, { ...command, ...other, mode: "force", graceMs: 0 }, (backend) =>
+					backend.as(other).executions.cancel(id, { mode: "force" }),
+				);
+			}
 		}
 	}
 

@@ -94,7 +94,7 @@ const TIMEOUT_MS = 400;
 
 /** One engine's connection to the store: everything takes time, and may be lost, repeated or out of order. */
 export class SimStore implements Store {
-	readonly unitsPerBatch: number;
+	readonly writesPerBatch: number;
 	readonly #network: SimNetwork;
 	readonly #host: Host;
 	readonly #latencyMs: number;
@@ -104,7 +104,7 @@ export class SimStore implements Store {
 		this.#network = network;
 		this.#host = host;
 		this.#latencyMs = latencyMs;
-		this.unitsPerBatch = network.random.pick([1, 4, 64]);
+		this.writesPerBatch = network.random.pick([1, 4, 64]);
 		network.stores.add(this);
 		host.onDeath(() => network.stores.delete(this));
 	}

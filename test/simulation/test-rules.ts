@@ -113,6 +113,7 @@ export function simulatedKernel(bugs: KernelBugs): Kernel {
 				? places.filter(({ queue }) => !queue.startsWith("eligible,"))
 				: places;
 		},
+		isBusy: kernel.isBusy,
 		decode(key, doc) {
 			const record = kernel.decode(key, doc);
 			if (bugs.unknownFieldsDropped) delete (record as { fromLaterVersion?: string }).fromLaterVersion;

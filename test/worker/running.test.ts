@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { LocalBackend } from "../../src/engine/local-backend.ts";
 import type { Context } from "../../src/index.ts";
 import { type Gate, gate, Stage } from "./stage.ts";
 
@@ -26,10 +27,10 @@ describe("a worker", () => {
 			seen = [ctx, input];
 		});
 		await worker.start();
-		const id = await stage.submit({ a: 1 }, { lane: "fast", traceparent });
+		const id = await stage.submit({ a: 1 }, { lane: "fast", tags: { team: "red" }, traceparent });
 		expect(seen?.[1]).toEqual({ a: 1 });
 		expect(seen?.[0]).toMatchObject({
-			execution: { id, kind: "job", namespace: "default", lane: "fast", traceparent },
+			execution: { id, kind: "job", namespace: "default", lane: "fast", tags: { team: "red" }, traceparent },
 			attempt: { index: 0, type: "initial" },
 			input: { a: 1 },
 			contentType: "application/json",
@@ -52,6 +53,18 @@ describe("a worker", () => {
 		await stage.run(() => "done");
 		const other = (await stage.ff.submit("other")).id;
 		const mine = await stage.submit();
+		expect(await stage.state(mine)).toBe("completed");
+		expect(await stage.state(other)).toBe("waiting");
+	});
+
+	it("that is bound to a namespace works in it without being told which", async () => {
+		const stage = await Stage.open();
+		const { backend } = stage;
+		if (!(backend instanceof LocalBackend)) throw new TypeError("memory: runs in process");
+		const bound = { ...backend.as({ actor: "ada", namespace: "a" }), close: async () => {} };
+		await stage.run(() => "done", {}, bound);
+		const mine = await stage.submit(1, { namespace: "a" });
+		const other = await stage.submit(1);
 		expect(await stage.state(mine)).toBe("completed");
 		expect(await stage.state(other)).toBe("waiting");
 	});

@@ -1,6 +1,6 @@
 import type { ExecutionCalls, FollowOptions } from "../../contract/backend.ts";
 import type { BulkRequest } from "../../contract/bulk.ts";
-import { errorBody, FlowFabricError, refusalError } from "../../contract/errors.ts";
+import { FlowFabricError } from "../../contract/errors.ts";
 import {
 	type CancelRequest,
 	type ChangePriorityRequest,
@@ -18,7 +18,7 @@ import {
 } from "../../contract/executions.ts";
 import type { CreatedItem, EventPage, Execution, FollowedEvent } from "../../contract/replies.ts";
 import { checkSetTags, type SetTagsRequest, setTagsRequest } from "../../contract/tags.ts";
-import type { CommandOf, OutcomeOf } from "../../kernel/kernel.ts";
+import { decodeEvent } from "../../kernel/events.ts";
 import { type AttemptRecord, attemptKey } from "../../kernel/records/attempt.ts";
 import type { LoggedEvent, LogPosition } from "../../store/port.ts";
 import { decodeCursor, encodeCursor } from "../cursor.ts";
@@ -26,6 +26,7 @@ import { findExecutions } from "../listing.ts";
 import { createCommand } from "../submission.ts";
 import { attemptView, executionView } from "../views.ts";
 import { bulk } from "./bulk.ts";
+import { createTogether, submissionAt } from "./create-together.ts";
 import type { Desk } from "./desk.ts";
 import { watch } from "./watching.ts";
 
@@ -40,32 +41,16 @@ export class LocalExecutions implements ExecutionCalls {
 	}
 
 	async create(request: CreateRequest) {
-		const { id, publicState, created } = await this.#desk.run("create", this.#createCommand(request));
+		const { id, publicState, created } = await this.#desk.run(
+			"create",
+			createCommand(request, submissionAt(this.#desk)),
+		);
 		return { id, publicState, created };
 	}
 
 	async createMany(items: CreateRequest[]): Promise<CreatedItem[]> {
 		createManyRequest.check({ items });
-		const answers: CreatedItem[] = [];
-		let open = items.length;
-		if (open === 0) return answers;
-		return new Promise((resolve) => {
-			const settle = (n: number, answer: CreatedItem) => {
-				answers[n] = answer;
-				if (--open === 0) resolve(answers);
-			};
-			items.forEach((item, n) => {
-				const fail = (error: unknown) => settle(n, { ok: false, error: errorBody(error) });
-				try {
-					const command = this.#createCommand(item);
-					this.#desk
-						.runnerOf(command.executionId)
-						.enqueue(command, (outcome) => settle(n, createdItem(outcome as OutcomeOf<"create">)), fail);
-				} catch (error) {
-					fail(error);
-				}
-			});
-		});
+		return createTogether(this.#desk, items);
 	}
 
 	async get(id: string): Promise<Execution> {
@@ -112,7 +97,7 @@ export class LocalExecutions implements ExecutionCalls {
 			return isLast || page.length > 0 ? page : undefined;
 		});
 		return {
-			events: events.map((event) => JSON.parse(event.body)),
+			events: events.map(({ owner, at, body }) => decodeEvent(owner, at, body)),
 			nextCursor: cursorAt(events.at(-1) ?? after ?? { commit: 0, index: 0 }),
 		};
 	}
@@ -127,7 +112,9 @@ export class LocalExecutions implements ExecutionCalls {
 				const page = await this.#eventsAfter(id, after, FOLLOW_PAGE);
 				return page.length > 0 || signal?.aborted ? page : undefined;
 			});
-			for (const event of events) yield { cursor: cursorAt(event), event: JSON.parse(event.body) };
+			for (const logged of events) {
+				yield { cursor: cursorAt(logged), event: decodeEvent(logged.owner, logged.at, logged.body) };
+			}
 			after = events.at(-1) ?? after;
 		}
 	}
@@ -224,22 +211,6 @@ export class LocalExecutions implements ExecutionCalls {
 		});
 		return reply;
 	}
-
-	#createCommand(request: unknown): CommandOf<"create"> {
-		const { engine, caller, retentionMs } = this.#desk;
-		return createCommand(request, {
-			uuid: engine.mint.next(),
-			now: engine.now(),
-			actor: caller.actor,
-			scope: caller.namespace,
-			retentionMs,
-		});
-	}
-}
-
-function createdItem(outcome: OutcomeOf<"create">): CreatedItem {
-	if (!outcome.ok) return { ok: false, error: errorBody(refusalError(outcome)) };
-	return { ok: true, id: outcome.id, publicState: outcome.publicState, created: outcome.created };
 }
 
 function positionOf(cursor: string | undefined): LogPosition | undefined {

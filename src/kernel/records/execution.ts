@@ -102,9 +102,9 @@ export interface ExecutionRecord {
 
 	/** When a delay, backoff or resume delay ends; 0 when there is none. */
 	delayUntil: number;
-	/** When it last became eligible; the queue timeout counts from here. */
+	/** When it last became eligible, which the queue timeout counts from; 0 while that is its creation. */
 	eligibleAt: number;
-	/** The deadline counts from here: creation, or the last replay. */
+	/** The last replay, which the deadline counts from; 0 while that is its creation. */
 	deadlineFrom: number;
 
 	attempt: Attempt | null;

@@ -2,7 +2,7 @@ import { slotOf, trustedSlot } from "../ids.ts";
 import { attemptDefaults } from "./attempt.ts";
 import { CLAIM_REQUEST_PREFIX, claimRequestDefaults } from "./claim-request.ts";
 import { EVENT_LOG_KEY, eventLogDefaults } from "./event-log.ts";
-import { executionDefaults } from "./execution.ts";
+import { type ExecutionRecord, executionDefaults } from "./execution.ts";
 import { IDEMPOTENCY_KEY_PREFIX, idempotencyKeyDefaults } from "./idempotency-key.ts";
 import { laneDefaults } from "./lane.ts";
 import { decodeRecord } from "./record.ts";
@@ -35,6 +35,19 @@ export function recordTypeOf(key: string): RecordType | undefined {
 export function decode(key: string, doc: string): object {
 	const type = recordTypeOf(key);
 	return decodeRecord(type ? defaultsOf[type] : {}, doc);
+}
+
+/** What has ended, and what is kept only to be looked up, is seldom asked for again. */
+export function isBusy(key: string, record: object): boolean {
+	switch (recordTypeOf(key)) {
+		case "execution":
+			return (record as ExecutionRecord).lifecyclePhase !== "terminal";
+		case "attempt":
+		case "idempotencyKey":
+			return false;
+		default:
+			return true;
+	}
 }
 
 /** The slot a record, a blob or an owner of events lives in; undefined for what every partition has a copy of. */

@@ -62,13 +62,15 @@ function hide(tx: Tx, record: ExecutionRecord, deed: Deed): void {
 	}
 	tx.forget(record.id);
 	tx.emit({
-		seq: record.events + 1,
-		at: deed.now,
-		type: "deleted",
 		executionId: record.id,
-		namespace: record.namespace,
-		...(record.flowId ? { flowId: record.flowId } : undefined),
-		actor: deed.actor,
+		at: deed.now,
+		body: {
+			seq: record.events + 1,
+			type: "deleted",
+			namespace: record.namespace,
+			...(record.flowId ? { flowId: record.flowId } : undefined),
+			actor: deed.actor,
+		},
 	});
 }
 

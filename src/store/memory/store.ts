@@ -3,7 +3,7 @@ import { MemoryPartition } from "./partition.ts";
 
 /** Keeps nothing: for users' unit tests, and the floor every benchmark is held against. */
 export class MemoryStore implements Store {
-	readonly unitsPerBatch = 1024;
+	readonly writesPerBatch = 1024;
 	readonly #partitions: MemoryPartition[];
 	readonly #clock: () => number;
 	#listeners: ((notice: Notice) => void)[] = [];

@@ -4,14 +4,14 @@ import {
 	EVENT_LOG,
 	hasWrites,
 	type Notice,
-	type StoredRecord,
 	TIME_TOLERANCE_MS,
 	type Unit,
 	type UnitResult,
 } from "../port.ts";
 import { Watches } from "../watches.ts";
+import { RecordTable } from "./record-table.ts";
 import type { Statements } from "./statements.ts";
-import { fromText, toText } from "./text.ts";
+import { toText } from "./text.ts";
 import { Turns } from "./turns.ts";
 
 const DUE = "due";
@@ -30,6 +30,7 @@ export interface Committed {
  */
 export class SqlitePartition {
 	readonly watches = new Watches();
+	readonly records: RecordTable;
 	readonly #index: number;
 	readonly #run: Statements;
 	readonly #clock: () => number;
@@ -37,8 +38,6 @@ export class SqlitePartition {
 	/** In memory only: an engine lives in the process that owns the file, so nobody is left to send a batch again. */
 	readonly #remembered = new Map<string, { number: number; reply: CommitReply }>();
 	readonly #filled = new Set<string>();
-	/** Versions seen or made by the batch at hand. */
-	readonly #versions = new Map<string, number>();
 	#commits = 0;
 	#time = 0;
 	#due: number | undefined;
@@ -46,6 +45,7 @@ export class SqlitePartition {
 	constructor(index: number, statements: Statements, clock: () => number) {
 		this.#index = index;
 		this.#run = statements;
+		this.records = new RecordTable(index, statements);
 		this.#clock = clock;
 		this.reload();
 	}
@@ -72,11 +72,6 @@ export class SqlitePartition {
 	/** Keeps the time told by reads since the last commit; called when the store is closed. */
 	saveTime(): void {
 		this.#run.updateHead.run(this.#commits, this.#time, this.#index);
-	}
-
-	read(key: string): StoredRecord {
-		const row = this.#run.selectRecord.get(this.#index, toText(key));
-		return row ? { key, version: row.version, doc: fromText(row.doc) } : { key, version: 0, doc: "" };
 	}
 
 	commit(batch: Batch): Committed {
@@ -110,10 +105,10 @@ export class SqlitePartition {
 	#judgeAll(batch: Batch, time: number, notice: Notice): UnitResult[] {
 		const commit = this.#commits + 1;
 		let place = 0;
-		this.#versions.clear();
+		this.records.beginBatch();
 		return batch.units.map((unit): UnitResult => {
 			const turnUntil = this.#turns.heldByOther(unit, batch.engine, time);
-			if (turnUntil !== undefined || !this.#writeRecords(unit, commit)) {
+			if (turnUntil !== undefined || !this.records.write(unit, commit)) {
 				return this.#lost(unit, batch.engine, time, turnUntil);
 			}
 			this.#turns.used(unit);
@@ -124,7 +119,7 @@ export class SqlitePartition {
 	}
 
 	#lost(unit: Unit, engine: string, time: number, turnUntil: number | undefined): UnitResult {
-		const current = unit.expected.map(([key]) => this.read(key));
+		const current = unit.expected.map(([key]) => this.records.read(key));
 		if (turnUntil !== undefined) return { ok: false, current, turnUntil };
 		if (unit.wantsTurn) {
 			const changed = unit.expected.filter(([, version], n) => current[n]?.version !== version);
@@ -135,58 +130,6 @@ export class SqlitePartition {
 			);
 		}
 		return { ok: false, current };
-	}
-
-	/**
-	 * Checks every expected version and writes the records; false, and nothing is written, when one has changed. If the
-	 * unit writes just one record, which is the rule, the write itself checks that one's version, after all others.
-	 */
-	#writeRecords(unit: Unit, commit: number): boolean {
-		const { expected, put, removed } = unit;
-		const only = put.length + removed.length === 1 ? (put[0]?.key ?? removed[0]) : undefined;
-		let onlyExpects: number | undefined;
-		for (const [key, version] of expected) {
-			if (key === only) onlyExpects = version;
-			else if (this.#versionOf(key) !== version) return false;
-		}
-		if (onlyExpects !== undefined) return this.#writeIf(unit, commit, onlyExpects);
-		for (const { key, doc } of put) {
-			this.#run.putRecord.run(this.#index, toText(key), commit, toText(doc));
-			this.#versions.set(key, commit);
-		}
-		for (const key of removed) {
-			this.#run.removeRecord.run(this.#index, toText(key));
-			this.#versions.set(key, 0);
-		}
-		return true;
-	}
-
-	#writeIf(unit: Unit, commit: number, version: number): boolean {
-		const [put] = unit.put;
-		if (put) {
-			const key = toText(put.key);
-			const doc = toText(put.doc);
-			const { changes } =
-				version === 0
-					? this.#run.insertRecord.run(this.#index, key, commit, doc)
-					: this.#run.updateRecord.run(commit, doc, this.#index, key, version);
-			if (changes === 1) this.#versions.set(put.key, commit);
-			return changes === 1;
-		}
-		const [gone] = unit.removed as [string];
-		if (version === 0) return this.#versionOf(gone) === 0;
-		const { changes } = this.#run.removeRecordAt.run(this.#index, toText(gone), version);
-		if (changes === 1) this.#versions.set(gone, 0);
-		return changes === 1;
-	}
-
-	#versionOf(key: string): number {
-		let version = this.#versions.get(key);
-		if (version === undefined) {
-			version = this.#run.selectVersion.get(this.#index, toText(key)) ?? 0;
-			this.#versions.set(key, version);
-		}
-		return version;
 	}
 
 	#writeRest(unit: Unit, commit: number, firstPlace: number, notice: Notice): void {

@@ -25,23 +25,27 @@ export class RowBuffer {
 		return this.#values.length >= this.#full;
 	}
 
+	/** Rows that wait. */
+	get size(): number {
+		return this.#values.length / this.#width;
+	}
+
 	add(...row: Value[]): void {
 		for (const value of row) this.#values.push(value);
 	}
 
-	/** True when every row changed the table: one that adds what is there, or removes what is not, does not. */
-	flush(): boolean {
+	/** Writes what waits; answers how many rows that changed. */
+	flush(): number {
 		const values = this.#values;
 		let written = 0;
-		let unchanged = values.length;
+		let changes = 0;
 		for (const { length, statement } of this.#steps) {
 			for (; values.length - written >= length; written += length) {
-				const { changes } = statement.run(values.length === length ? values : values.slice(written, written + length));
-				unchanged -= changes * this.#width;
+				changes += statement.run(values.length === length ? values : values.slice(written, written + length)).changes;
 			}
 		}
 		values.length = 0;
-		return unchanged === 0;
+		return changes;
 	}
 
 	/** Forgets rows that were not written, when their transaction has failed. */

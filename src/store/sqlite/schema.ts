@@ -62,8 +62,6 @@ export const updateHead = "UPDATE head SET commits = ?, time = ? WHERE partition
 
 export const selectRecord = "SELECT version, doc FROM record WHERE partition = ? AND key = ?";
 export const selectVersion = "SELECT version FROM record WHERE partition = ? AND key = ?";
-export const insertRecord = `INSERT INTO record (partition, key, version, doc) VALUES (?, ?, ?, ?)
-	ON CONFLICT (partition, key) DO NOTHING`;
 export const putRecord = `INSERT INTO record (partition, key, version, doc) VALUES (?, ?, ?, ?)
 	ON CONFLICT (partition, key) DO UPDATE SET version = excluded.version, doc = excluded.doc`;
 export const updateRecord = "UPDATE record SET version = ?, doc = ? WHERE partition = ? AND key = ? AND version = ?";
@@ -75,6 +73,10 @@ export const scanRecordsAfter =
 export const rewriteRecord = "UPDATE record SET doc = ? WHERE partition = ? AND key = ?";
 
 const rows = (row: string, count: number): string => Array(count).fill(row).join(", ");
+
+export const insertRecords = (count: number): string =>
+	`INSERT INTO record (partition, key, version, doc) VALUES ${rows("(?, ?, ?, ?)", count)}
+	ON CONFLICT (partition, key) DO NOTHING`;
 
 export const insertEntries = (count: number): string =>
 	`INSERT INTO entry (partition, queue, score, key) VALUES ${rows("(?, ?, ?, ?)", count)} ON CONFLICT DO NOTHING`;

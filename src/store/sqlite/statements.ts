@@ -28,6 +28,7 @@ export interface EventRow {
 	body: Text;
 }
 
+const RECORD_WIDTH = 4;
 const EVENT_WIDTH = 6;
 
 /** What is used of a prepared statement; the driver's own type cannot be named in declarations. */
@@ -53,7 +54,7 @@ export function prepareStatements(db: Database) {
 
 		selectRecord: prepare<[number, Text], { version: number; doc: Text }>(sql.selectRecord),
 		selectVersion: column<[number, Text], number>(sql.selectVersion),
-		insertRecord: prepare<[number, Text, number, Text]>(sql.insertRecord),
+		newRecords: new RowBuffer(db, RECORD_WIDTH, sql.insertRecords),
 		putRecord: prepare<[number, Text, number, Text]>(sql.putRecord),
 		updateRecord: prepare<[number, Text, number, Text, number]>(sql.updateRecord),
 		removeRecord: prepare<[number, Text]>(sql.removeRecord),

@@ -32,8 +32,8 @@ interface Job {
  * the event loop, whatever their partitions, share one transaction and one wait for the disk, and are answered after it.
  */
 export class SqliteStore implements Store {
-	/** A commit of 64 units holds the event loop for 1.4 ms, of 256 for 7, of 1024 for 35, and none does more a second. */
-	readonly unitsPerBatch = 128;
+	/** A commit of 64 writes holds the event loop for 1.4 ms, of 256 for 7, of 1024 for 35, and none does more a second. */
+	readonly writesPerBatch = 128;
 	readonly #db: Database;
 	readonly #run: Statements;
 	readonly #clock: () => number;
@@ -56,7 +56,7 @@ export class SqliteStore implements Store {
 	}
 
 	async read(partition: number, keys: readonly string[]) {
-		return this.#ask(partition, (at) => ({ records: keys.map((key) => at.read(key)) }));
+		return this.#ask(partition, (at) => ({ records: keys.map((key) => at.records.read(key)) }));
 	}
 
 	async readBlobs(partition: number, keys: readonly string[]) {
@@ -272,6 +272,7 @@ export class SqliteStore implements Store {
 		this.#stale = true;
 		this.#run.index.drop();
 		this.#run.newEvents.drop();
+		this.#run.newRecords.drop();
 		// SQLite has rolled back by itself after some errors, a full disk among them.
 		if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
 	}

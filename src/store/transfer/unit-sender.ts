@@ -31,7 +31,7 @@ export class UnitSender {
 		waiting.units.push(unit);
 		waiting.lines.push(line);
 		waiting.chars += sizeOf(unit);
-		if (waiting.units.length >= this.#store.unitsPerBatch || waiting.chars >= MAX_BATCH_CHARS)
+		if (waiting.units.length >= this.#store.writesPerBatch || waiting.chars >= MAX_BATCH_CHARS)
 			await this.#send(partition);
 	}
 

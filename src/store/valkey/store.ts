@@ -32,7 +32,7 @@ export interface ValkeyStoreOptions extends StoreOptions {
 
 /** Records on a Valkey or Redis server: one connection for every call, in order, and one to hear notices. */
 export class ValkeyStore implements Store {
-	readonly unitsPerBatch = 64;
+	readonly writesPerBatch = 64;
 	readonly partitions: number;
 	readonly #client: Redis;
 	readonly #subscriber: Redis;

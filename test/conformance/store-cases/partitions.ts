@@ -17,7 +17,7 @@ async function fillHome(trial: Trial): Promise<void> {
 export function partitionCases(test: Case): void {
 	test("a store has the partitions it was made with", async (trial) => {
 		expect(trial.store.partitions).toBe(trial.partitions);
-		expect(trial.store.unitsPerBatch).toBeGreaterThanOrEqual(1);
+		expect(trial.store.writesPerBatch).toBeGreaterThanOrEqual(1);
 	});
 
 	test("a partition that does not exist is refused", async (trial) => {

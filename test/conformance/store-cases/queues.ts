@@ -71,6 +71,7 @@ export function queueCases(test: Case): void {
 		expect(await after(2, "b")).toEqual(["d", "e"]);
 		expect(await after(2, "c")).toEqual(["d", "e"]);
 		expect(await after(2, "zzz")).toEqual(["e"]);
+		expect(await after(2, "")).toEqual(["d", "e"]);
 		expect(await after(3, "")).toEqual(["e"]);
 		expect(await after(-5, "zzz")).toEqual(["a", "d", "e"]);
 		expect(await after(4, "e")).toEqual([]);
