@@ -25,6 +25,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
 			tags: [
 				{ name: "executions", description: "Submitting, reading and steering work" },
 				{ name: "worker protocol", description: "Claiming work and everything done under a lease" },
+				{ name: "lanes, admin", description: "What is queued, what happened, and what whoever runs FlowFabric asks" },
 				{ name: "health", description: "For whoever runs the server" },
 			],
 		},
