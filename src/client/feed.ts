@@ -11,15 +11,24 @@ export class RemoteFeed implements FeedCalls {
 		this.#transport = transport;
 	}
 
+	/** A wait that is called off is answered as in process: with where reading goes on, so that nothing is lost. */
 	async read(request: FeedRequest = {}, signal?: AbortSignal): Promise<EventPage> {
 		const query = feedRequest.check(request);
-		const { waitMs = 0 } = query;
-		return this.#transport.json({
-			method: "GET",
-			path: `/v1/events${queryOf(query)}`,
-			repeat: "always",
-			waitMs,
-			signal,
-		});
+		const { waitMs = 0, ...page } = query;
+		if (waitMs === 0 || !signal) return this.#ask(query);
+		let { cursor = "start" } = page;
+		// "The end" is a place only once it was asked for.
+		if (cursor === "end") cursor = (await this.#ask(page)).nextCursor;
+		try {
+			return await this.#ask({ ...query, cursor }, signal);
+		} catch (error) {
+			if (!signal.aborted) throw error;
+			return { events: [], nextCursor: cursor };
+		}
+	}
+
+	#ask(query: FeedRequest, signal?: AbortSignal): Promise<EventPage> {
+		const path = `/v1/events${queryOf(query)}`;
+		return this.#transport.json({ method: "GET", path, repeat: "always", waitMs: query.waitMs ?? 0, signal });
 	}
 }

@@ -3,6 +3,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { EngineObserver } from "../engine/observer.ts";
 import type { BatchReport } from "../engine/partition-runner.ts";
 import type { UnitDraft } from "../engine/unit-draft.ts";
+import type { Outcome } from "../kernel/outcome.ts";
 import { leaseEndOf } from "../kernel/reading.ts";
 import { type ExecutionRecord, eligibleSince, executionKey } from "../kernel/records/execution.ts";
 import type { Duty } from "../kernel/timers.ts";
@@ -73,7 +74,10 @@ export class ServerMetrics implements EngineObserver {
 
 	unit(unit: UnitDraft): void {
 		for (const { command, outcome } of unit.commands) {
-			this.#commands.inc({ op: command.op, outcome: outcome?.ok === false ? outcome.code : "ok" });
+			const { items } = (outcome ?? {}) as { items?: Outcome[] };
+			// Creates that went into one command are counted as what they are.
+			if (items) for (const item of items) this.#command("create", item);
+			else this.#command(command.op, outcome);
 			if (command.op === "renew" && outcome?.ok) this.#renewed.inc();
 		}
 		for (const { executionId, at, body } of unit.events) {
@@ -97,6 +101,10 @@ export class ServerMetrics implements EngineObserver {
 
 	fault(): void {
 		this.#faults.inc();
+	}
+
+	#command(op: string, outcome: Outcome | undefined): void {
+		this.#commands.inc({ op, outcome: outcome?.ok === false ? outcome.code : "ok" });
 	}
 
 	#lane(lane: string): string {

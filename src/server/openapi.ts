@@ -25,6 +25,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
 			tags: [
 				{ name: "executions", description: "Submitting, reading and steering work" },
 				{ name: "worker protocol", description: "Claiming work and everything done under a lease" },
+				{ name: "lanes, admin", description: "What is queued, what happened, and what whoever runs FlowFabric asks" },
 				{ name: "health", description: "For whoever runs the server" },
 			],
 		},
@@ -40,6 +41,19 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
 				.replace(" validator.swagger.io", "")
 				.replace(" upgrade-insecure-requests", ""),
 	});
+}
+
+/** The whole description. The framework takes every body for required; some calls may leave theirs out. */
+export function apiDocument(app: FastifyInstance, routes: readonly Route[]): object {
+	const document = app.swagger() as {
+		paths?: Record<string, Record<string, { requestBody?: { required?: boolean } }>>;
+	};
+	for (const { name, bodyOptional } of routes) {
+		const [method = "", url = ""] = name.split(" ");
+		const body = document.paths?.[url.replace(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()]?.requestBody;
+		if (body && bodyOptional) body.required = false;
+	}
+	return document;
 }
 
 /** What the docs say about a route. Nothing here is used to check or to write: see `shapesAreForReaders`. */
@@ -80,6 +94,7 @@ function response(reply: Route["replies"][number], streams: boolean | undefined)
 	if (reply === "bytes") {
 		return { description: "The bytes, under their own content type", content: { "*/*": { schema: {} } } };
 	}
+	if (reply === "nothing") return { description: "There is none" };
 	if (reply === "text") return { description: "Text", content: { "text/plain": { schema: { type: "string" } } } };
 	return {
 		description: "Done",

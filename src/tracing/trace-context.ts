@@ -2,6 +2,7 @@ import {
 	type Context,
 	context,
 	isSpanContextValid,
+	ProxyTracerProvider,
 	type Span,
 	SpanKind,
 	SpanStatusCode,
@@ -16,7 +17,14 @@ import {
 
 const FORM = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-export const tracer: Tracer = trace.getTracer("flowfabric");
+const NAME = "flowfabric";
+const tracer: Tracer = trace.getTracer(NAME);
+
+/** Whether anybody records spans in this program. */
+export function isTraced(): boolean {
+	const provider = trace.getTracerProvider();
+	return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer(NAME) !== undefined;
+}
 
 export const isTraceparent = (text: unknown): text is string => typeof text === "string" && FORM.test(text);
 
@@ -48,6 +56,7 @@ export interface SpanStart {
 
 /** Runs `work` in a span that continues a traceparent; when nobody records, just runs it. */
 export function inSpan<T>(start: SpanStart, traceparent: unknown, work: (span?: Span) => Promise<T>): Promise<T> {
+	if (!isTraced()) return work();
 	const parent = continued(traceparent);
 	const kind = start.kind === "server" ? SpanKind.SERVER : SpanKind.CONSUMER;
 	const span = tracer.startSpan(start.name, { kind, attributes: start.attributes }, parent);

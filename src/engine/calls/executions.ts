@@ -112,8 +112,9 @@ export class LocalExecutions implements ExecutionCalls {
 				const page = await this.#eventsAfter(id, after, FOLLOW_PAGE);
 				return page.length > 0 || signal?.aborted ? page : undefined;
 			});
-			for (const event of events)
-				yield { cursor: cursorAt(event), event: decodeEvent(event.owner, event.at, event.body) };
+			for (const logged of events) {
+				yield { cursor: cursorAt(logged), event: decodeEvent(logged.owner, logged.at, logged.body) };
+			}
 			after = events.at(-1) ?? after;
 		}
 	}

@@ -4,7 +4,7 @@ import * as replies from "../../contract/reply-shapes.ts";
 import { inArea, type Route } from "./route.ts";
 
 export function adminRoutes(): Route[] {
-	return inArea("admin", [
+	return inArea("lanes, admin", [
 		{
 			name: "GET /v1/admin/scanners",
 			summary: "What the engine minds on its own, duty by duty",

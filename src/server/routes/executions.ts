@@ -57,7 +57,7 @@ export function executionRoutes(frame: Frame): Route[] {
 		{
 			name: "GET /v1/executions/:id/input",
 			summary: "The input as it was given; 204 when there is none",
-			replies: { 200: "bytes", 204: Type.Null() },
+			replies: { 200: "bytes", 204: "nothing" },
 			async handle(request, reply) {
 				const input = await request.caller.backend.executions.input(idOf(request));
 				if (input) return sendBytes(reply, input);

@@ -7,7 +7,7 @@ import { readQuery } from "../query.ts";
 import { inArea, type Route } from "./route.ts";
 
 export function feedRoutes(frame: Frame): Route[] {
-	return inArea("events", [
+	return inArea("lanes, admin", [
 		{
 			name: "GET /v1/events",
 			summary: "What happened in a namespace since a cursor; with waitMs, as soon as something has",

@@ -5,7 +5,7 @@ import { readQuery } from "../query.ts";
 import { inArea, type Route } from "./route.ts";
 
 export function laneRoutes(): Route[] {
-	return inArea("lanes", [
+	return inArea("lanes, admin", [
 		{
 			name: "GET /v1/lanes",
 			summary: "The lanes of a namespace and what is in them",

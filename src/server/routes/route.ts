@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { TSchema } from "typebox";
 import { FlowFabricError } from "../../contract/errors.ts";
 import type { Shape } from "../../contract/validate.ts";
-import { inSpan } from "../../tracing/trace-context.ts";
+import { inSpan, isTraced } from "../../tracing/trace-context.ts";
 import { ACCESS, OPEN, type Role, type RouteName } from "../access.ts";
 import { type Caller, refuseOtherRoles, type TokenBook } from "../auth.ts";
 import { CONTROL_LIMIT } from "../bodies.ts";
@@ -18,7 +18,7 @@ declare module "fastify" {
 }
 
 /** What a reply looks like, for the docs. */
-export type ReplyShape = TSchema | "bytes" | "text";
+export type ReplyShape = TSchema | "bytes" | "text" | "nothing";
 
 /** One route: everything there is to know about it stands here and in the access table. */
 export interface Route {
@@ -84,12 +84,14 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
 function traced(route: Route, url: string): Handler {
 	const start = { name: route.name, kind: "server" as const, attributes: { "http.route": url } };
-	return (request, reply) =>
-		inSpan(start, request.headers.traceparent, async (span?: Span) => {
+	return (request, reply) => {
+		if (!isTraced()) return route.handle(request, reply);
+		return inSpan(start, request.headers.traceparent, async (span?: Span) => {
 			const answer = await route.handle(request, reply);
 			span?.setAttribute("http.response.status_code", reply.statusCode);
 			return answer;
 		});
+	};
 }
 
 function audited(route: Route, url: string, what: string, { log }: Frame): Handler {

@@ -7,7 +7,7 @@ import { inArea, type Route } from "./route.ts";
 
 /** The registry of workers. */
 export function workerRoutes(): Route[] {
-	return inArea("workers", [
+	return inArea("worker protocol", [
 		{
 			name: "PUT /v1/workers/:instanceId",
 			summary: "Register a worker instance, or say that it is still there",

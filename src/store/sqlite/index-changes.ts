@@ -73,9 +73,9 @@ export class IndexChanges {
 		this.#touched.clear();
 	}
 
-	/** A row that adds what is there, or removes what is not, changes nothing, and then a size was counted wrong. */
-	#write(buffer: RowBuffer): void {
-		const { rows } = buffer;
-		if (buffer.flush() < rows) this.#sizes.doubt();
+	/** A row that adds what is there, or removes what is not, changes nothing: then the sizes are to be counted anew. */
+	#write(rows: RowBuffer): void {
+		const { size } = rows;
+		if (rows.flush() !== size) this.#sizes.doubt();
 	}
 }

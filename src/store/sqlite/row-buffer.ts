@@ -21,13 +21,13 @@ export class RowBuffer {
 		this.#full = width * Math.max(...STEPS);
 	}
 
-	/** Rows that wait. */
-	get rows(): number {
-		return this.#values.length / this.#width;
-	}
-
 	get full(): boolean {
 		return this.#values.length >= this.#full;
+	}
+
+	/** Rows that wait. */
+	get size(): number {
+		return this.#values.length / this.#width;
 	}
 
 	add(...row: Value[]): void {

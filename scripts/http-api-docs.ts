@@ -1,0 +1,189 @@
+/**
+ * Writes docs/http-api.md from the description the server gives of itself. Run it after changing a route or a shape:
+ * `npm run docs`. A test compares the file with what this would write.
+ */
+import { writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { ERRORS } from "../src/kernel/errors.ts";
+import { openBackend } from "../src/library/open.ts";
+import { BODY_LIMIT, CONTROL_LIMIT, JOINT_LIMIT, MAX_NESTING } from "../src/server/bodies.ts";
+import { POOLS } from "../src/server/pools.ts";
+import { startServer } from "../src/server/server.ts";
+
+interface Schema {
+	type?: string;
+	enum?: string[];
+	const?: unknown;
+	anyOf?: Schema[];
+	items?: Schema;
+	properties?: Record<string, Schema>;
+	required?: string[];
+	description?: string;
+	minimum?: number;
+	maximum?: number;
+	patternProperties?: object;
+}
+
+interface Operation {
+	summary: string;
+	description?: string;
+	tags: string[];
+	parameters?: { name: string; in: string; schema: Schema; required?: boolean; description?: string }[];
+	requestBody?: { required: boolean; content: { "application/json": { schema: Schema } } };
+	responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>;
+}
+
+interface Description {
+	paths: Record<string, Record<string, Operation>>;
+	tags: { name: string; description: string }[];
+}
+
+export const FILE = new URL("../docs/http-api.md", import.meta.url);
+
+export async function renderApi(): Promise<string> {
+	const { paths, tags } = await describe();
+	const operations = Object.entries(paths).flatMap(([path, methods]) =>
+		Object.entries(methods).map(([method, operation]) => ({ title: `${method.toUpperCase()} ${path}`, operation })),
+	);
+	const areas = tags.map(({ name, description }) => {
+		const routes = operations.filter(({ operation }) => operation.tags.includes(name));
+		return [`## ${name}`, description, ...routes.map(({ title, operation }) => route(title, operation))].join("\n\n");
+	});
+	return `${[INTRODUCTION, ...areas, pools(), limits(), errors()].join("\n\n")}\n`;
+}
+
+const INTRODUCTION = `# HTTP API
+
+<!-- Written by scripts/http-api-docs.ts from the schemas of the server; run \`npm run docs\` after a change. -->
+
+JSON over HTTP under \`/v1\`. The same as OpenAPI 3.1 is served at \`/openapi.json\`, with pages to try it at \`/docs\`. Calls
+carry \`Authorization: Bearer <token>\` when the server has tokens. A field that is not known is refused by its name. Times
+are integer unix milliseconds of the store's clock. \`X-Request-Id\` is taken over if it is sane, and always returned.
+
+A refusal is \`{"error": {"code", "message", "retryable", "details"?}}\`; [all codes](#errors) are below.
+
+Event streams (\`Accept: text/event-stream\`) send a comment when they are silent for long, and end with an event \`close\`
+that says why. The id of an event is its cursor: a reader that comes back with \`Last-Event-ID\` goes on behind it.`;
+
+async function describe(): Promise<Description> {
+	const backend = await openBackend("memory:", {});
+	const server = await startServer({ engine: backend.engine, backendFor: (caller) => backend.as(caller), port: 0 });
+	try {
+		return (await (await fetch(`${server.address}/openapi.json`)).json()) as Description;
+	} finally {
+		await server.close();
+		await backend.close();
+	}
+}
+
+function route(title: string, operation: Operation): string {
+	const { summary, description, parameters = [], requestBody, responses } = operation;
+	const query = parameters.filter((parameter) => parameter.in === "query");
+	const parts = [`### ${title}`, `${summary}.${description ? ` ${description}` : ""}`];
+	if (query.length > 0) {
+		const rows = query.map(
+			({ name, schema, required, description: about = "" }): Row => [
+				name,
+				{ ...schema, description: about },
+				required === true,
+			],
+		);
+		parts.push(fields("query", rows));
+	}
+	if (requestBody) {
+		const { properties = {}, required = [] } = requestBody.content["application/json"].schema;
+		const rows = Object.entries(properties).map(([name, schema]): Row => [name, schema, required.includes(name)]);
+		if (rows.length > 0) parts.push(fields(requestBody.required ? "body" : "body (may be left out)", rows));
+	}
+	for (const [status, { content = {} }] of Object.entries(responses)) {
+		if (status !== "default") parts.push(reply(status, content));
+	}
+	return parts.join("\n\n");
+}
+
+type Row = [name: string, schema: Schema, required: boolean];
+
+function fields(title: string, rows: Row[]): string {
+	const lines = rows.map(
+		([name, schema, required]) =>
+			`| \`${name}\`${required ? " (required)" : ""} | ${type(schema)} | ${cell(schema.description ?? "")} |`,
+	);
+	return [`| ${title} | type | |`, "|---|---|---|", ...lines].join("\n");
+}
+
+function reply(status: string, content: Record<string, { schema: Schema }>): string {
+	const kinds = Object.entries(content).map(([media, { schema }]) =>
+		media === "application/json" ? `\`${shown(schema)}\`` : `\`${media}\``,
+	);
+	return `${status}: ${kinds.length > 0 ? kinds.join(" or ") : "no body"}`;
+}
+
+/** A reply in one line: names, and what is optional. */
+function shown(schema: Schema): string {
+	if (schema.anyOf) return schema.anyOf.map(shown).join(" | ");
+	if (schema.items) return `[${shown(schema.items)}]`;
+	if (!schema.properties) return schema.const === undefined ? (schema.type ?? "any") : JSON.stringify(schema.const);
+	const { properties, required = [] } = schema;
+	const names = Object.entries(properties).map(([name, field]) => {
+		const nested = field.items?.properties ? `: ${shown(field)}` : "";
+		return `${name}${required.includes(name) ? "" : "?"}${nested}`;
+	});
+	return `{${names.join(", ")}}`;
+}
+
+function type(schema: Schema): string {
+	if (schema.enum) return schema.enum.map((value) => `\`${value}\``).join(", ");
+	if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
+	if (schema.anyOf) return schema.anyOf.map(type).join(" or ");
+	if (schema.items) return `array of ${type(schema.items)}`;
+	if (schema.properties) return `\`{${Object.keys(schema.properties).join(", ")}}\``;
+	const { minimum, maximum } = schema;
+	const bounded = minimum !== undefined && maximum !== undefined && Math.abs(maximum) < Number.MAX_SAFE_INTEGER;
+	return `${schema.type ?? "any"}${bounded ? ` ${minimum}..${maximum}` : ""}`;
+}
+
+const cell = (text: string): string => text.replaceAll("|", "\\|");
+
+function pools(): string {
+	const lines = Object.entries(POOLS).map(([name, max]) => `| \`${name}\` | ${max} |`);
+	return [
+		"## Pools",
+		"",
+		"Calls that wait hold a place in a pool. One more than its size is refused at once: 429 `too_many_requests` with",
+		"`details: {pool, max}` and `Retry-After`.",
+		"",
+		"| pool | size |",
+		"|---|---|",
+		...lines,
+	].join("\n");
+}
+
+function limits(): string {
+	const kib = (bytes: number) => `${bytes / 1024} KiB`;
+	return [
+		"## Limits",
+		"",
+		"| what | limit |",
+		"|---|---|",
+		`| body of a create, complete, claim or tags | ${kib(BODY_LIMIT)} |`,
+		`| body of a batch, renewal or joint complete | ${kib(JOINT_LIMIT)} |`,
+		`| any other body | ${kib(CONTROL_LIMIT)} |`,
+		`| nesting of JSON | ${MAX_NESTING} levels |`,
+		"| head of a request | 16 KiB |",
+		"| time for a request to arrive | 30 s, its head 10 s |",
+		"| one wait (`waitMs`, `timeoutMs`) | 30 s |",
+		"",
+		"A larger body is 413 `payload_too_large` with `details: {limit, route}`; another content type than `application/json` is",
+		"400 `invalid_input`, like everything else that is wrong with a request.",
+	].join("\n");
+}
+
+function errors(): string {
+	const lines = Object.entries(ERRORS).map(
+		([code, { status, retryable, message }]) =>
+			`| \`${code}\` | ${status} | ${retryable ? "yes" : "no"} | ${message} |`,
+	);
+	return ["## Errors", "", "| code | status | retryable | |", "|---|---|---|---|", ...lines].join("\n");
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await writeFile(FILE, await renderApi());

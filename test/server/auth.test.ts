@@ -1,0 +1,165 @@
+import { describe, expect, it, test } from "vitest";
+import { ACCESS, OPEN, ROLES, type RouteName } from "../../src/server/access.ts";
+import { entry, Stand, tokenOf } from "./stand.ts";
+
+/** What the specification lets each role do, written down a second time and in other words. */
+const reads = [
+	"GET /v1/executions",
+	"GET /v1/executions/:id",
+	"GET /v1/executions/:id/input",
+	"GET /v1/executions/:id/result",
+	"GET /v1/executions/:id/wait",
+	"GET /v1/executions/:id/events",
+	"GET /v1/executions/:id/attempts",
+	"GET /v1/workers",
+	"GET /v1/lanes",
+	"GET /v1/events",
+];
+const submits = ["POST /v1/executions", "POST /v1/executions/batch"];
+const cancels = ["POST /v1/executions/:id/cancel"];
+const operates = [
+	"POST /v1/executions/:id/replay",
+	"POST /v1/executions/:id/priority",
+	"POST /v1/executions/:id/tags",
+	"POST /v1/executions/:id/revoke-lease",
+	"POST /v1/executions/bulk",
+	"DELETE /v1/executions/:id",
+	"GET /v1/admin/scanners",
+];
+const administers = ["POST /v1/admin/backup"];
+const works = [
+	"POST /v1/claims",
+	"POST /v1/leases/renew",
+	"POST /v1/leases/complete",
+	"POST /v1/executions/:id/complete",
+	"POST /v1/executions/:id/fail",
+	"POST /v1/executions/:id/delay",
+	"POST /v1/executions/:id/release",
+	"POST /v1/executions/:id/progress",
+	"GET /v1/workers/:instanceId/notices",
+	"PUT /v1/workers/:instanceId",
+	"DELETE /v1/workers/:instanceId",
+];
+const may: Record<(typeof ROLES)[number], string[]> = {
+	viewer: reads,
+	submitter: [...reads, ...submits, ...cancels],
+	worker: [...reads, ...works, ...cancels],
+	operator: [...reads, ...submits, ...cancels, ...operates],
+	admin: [...reads, ...submits, ...cancels, ...operates, ...works, ...administers],
+};
+
+const guarded = (Object.keys(ACCESS) as RouteName[]).filter((name) => ACCESS[name] !== OPEN);
+
+test("every guarded route is in somebody's list, and every listed route exists", () => {
+	expect(guarded.toSorted()).toEqual(may.admin.toSorted());
+});
+
+describe("every route with the token of every role", () => {
+	for (const name of guarded) {
+		it(name, async () => {
+			const stand = await Stand.open({ tokens: ROLES.map((role) => entry(role, role)) });
+			const [method = "", form = ""] = name.split(" ");
+			const path = form.replace(":id", `ex_${"0".repeat(32)}_0`).replace(":instanceId", "w-1");
+			const ask = async (token?: string) => {
+				const controller = new AbortController();
+				const response = await fetch(stand.server.address + path, {
+					method,
+					signal: controller.signal,
+					headers: {
+						"content-type": "application/json",
+						...(token === undefined ? undefined : { authorization: `Bearer ${token}` }),
+					},
+					...(method === "POST" || method === "PUT" ? { body: '{"fence":{"leaseId":"x","epoch":1}}' } : undefined),
+				});
+				controller.abort();
+				return response.status;
+			};
+			expect(await ask()).toBe(401);
+			expect(await ask("a-token-nobody-has")).toBe(401);
+			for (const role of ROLES) {
+				const status = await ask(tokenOf(role));
+				expect([role, status === 403]).toEqual([role, !may[role].includes(name)]);
+				expect(status).not.toBe(401);
+			}
+		});
+	}
+});
+
+test("a refusal for want of a token says how to give one, and says nothing of tokens", async () => {
+	const stand = await Stand.open({ tokens: [entry("ada", "viewer")] });
+	const none = await stand.call("GET", "/v1/executions");
+	expect(none).toMatchObject({ status: 401, json: { error: { code: "unauthorized", retryable: false } } });
+	expect(none.headers.get("www-authenticate")).toContain("Bearer");
+	for (const authorization of [tokenOf("ada"), `Basic ${tokenOf("ada")}`, "Bearer", `Bearer ${tokenOf("ada")} x`]) {
+		expect((await stand.call("GET", "/v1/executions", { headers: { authorization } })).status).toBe(401);
+	}
+	const denied = await stand.call("POST", "/v1/executions", { body: { kind: "a" }, token: tokenOf("ada") });
+	expect(denied).toMatchObject({ status: 403, json: { error: { code: "forbidden", details: { role: "viewer" } } } });
+	expect(JSON.stringify(stand.log)).not.toContain(tokenOf("ada"));
+});
+
+test("the body of whoever may not call is not even read", async () => {
+	const stand = await Stand.open({ tokens: [entry("ada", "viewer")] });
+	const { status } = await stand.call("POST", "/v1/executions", { body: " ".repeat(2 * 1024 * 1024) });
+	expect(status).toBe(401);
+});
+
+test("a worker cancels with a fence only", async () => {
+	const stand = await Stand.open({ tokens: [entry("w", "worker")] });
+	const { id, fence } = await stand.held();
+	const token = tokenOf("w");
+	expect(await stand.call("POST", `/v1/executions/${id}/cancel`, { token })).toMatchObject({
+		status: 403,
+		json: { error: { code: "forbidden" } },
+	});
+	expect((await stand.call("POST", `/v1/executions/${id}/cancel`, { token, body: { fence } })).status).toBe(200);
+});
+
+test("events name the token as their actor, and a token bound to a namespace sees nothing else", async () => {
+	const stand = await Stand.open({ tokens: [entry("root", "admin"), entry("ada", "admin", "a")] });
+	const made = await stand.call("POST", "/v1/executions", {
+		body: { kind: "job", namespace: "b" },
+		token: tokenOf("root"),
+	});
+	const { id } = made.json;
+	expect((await stand.backend.executions.events(id)).events[0]).toMatchObject({ type: "created", actor: "root" });
+	expect(await stand.call("GET", `/v1/executions/${id}`, { token: tokenOf("ada") })).toMatchObject({
+		status: 404,
+		json: { error: { code: "execution_not_found" } },
+	});
+});
+
+test("one admin token may do everything", async () => {
+	const stand = await Stand.open({ adminToken: "a-long-admin-token" });
+	expect((await stand.call("GET", "/v1/executions")).status).toBe(401);
+	const { json } = await stand.call("POST", "/v1/executions", { body: { kind: "a" }, token: "a-long-admin-token" });
+	expect((await stand.backend.executions.get(json.id)).createdBy).toBe("admin");
+});
+
+test("without a token it listens on loopback only, and says why it will not start elsewhere", async () => {
+	for (const host of ["0.0.0.0", "::", "192.0.2.1"]) {
+		await expect(Stand.open({ host })).rejects.toMatchObject({ details: { field: "host" }, message: /token/ });
+	}
+	for (const host of ["127.0.0.1", "localhost"]) expect((await Stand.open({ host })).server.address).toMatch(/^http:/);
+	const open = await Stand.open({ host: "0.0.0.0", adminToken: "a-long-admin-token" });
+	expect(open.server.port).toBeGreaterThan(0);
+});
+
+test("bad settings stop the start by their name", async () => {
+	const bad: [options: Parameters<typeof Stand.open>[0], field: string][] = [
+		[{ port: 70_000 }, "port"],
+		[{ graceMs: -1 }, "graceMs"],
+		[{ pools: { claims: 0 } }, "pools.claims"],
+		[{ adminToken: "short" }, "adminToken"],
+		[{ tokens: [{ ...entry("a", "viewer"), hash: "abc" }] }, "tokens[0].hash"],
+		[{ tokens: [entry("a", "viewer"), { ...entry("b", "viewer"), role: "root" as never }] }, "tokens[1].role"],
+		[{ tokens: [entry("a", "viewer", "a b")] }, "tokens[0].namespace"],
+		[{ tokens: [entry("a", "viewer"), entry("a", "admin")] }, "tokens"],
+		[{ host: "no.such.host.invalid" }, "host"],
+	];
+	for (const [options, field] of bad) {
+		await expect(Stand.open(options)).rejects.toMatchObject({ code: "invalid_input", details: { field } });
+	}
+	const { server } = await Stand.open();
+	await expect(Stand.open({ port: server.port })).rejects.toMatchObject({ details: { field: "port" } });
+});

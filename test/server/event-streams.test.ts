@@ -1,0 +1,115 @@
+import { expect, test } from "vitest";
+import { SseReader, type StreamEvent } from "../../src/client/sse-reader.ts";
+import { Stand, until } from "./stand.ts";
+
+/** Reads a stream until told to stop. */
+function listen(stand: Stand, path: string, headers: Record<string, string> = {}) {
+	const controller = new AbortController();
+	const events: StreamEvent[] = [];
+	let text = "";
+	const reader = new SseReader((event) => events.push(event));
+	const ended = (async () => {
+		const response = await fetch(stand.server.address + path, {
+			headers: { accept: "text/event-stream", ...headers },
+			signal: controller.signal,
+		});
+		expect(response.headers.get("content-type")).toContain("text/event-stream");
+		for await (const chunk of response.body ?? []) {
+			text += Buffer.from(chunk).toString();
+			reader.push(Buffer.from(chunk));
+		}
+	})().catch((error: unknown) => {
+		if (!controller.signal.aborted) throw error;
+	});
+	return { events, text: () => text, ended, stop: () => controller.abort() };
+}
+
+const types = (events: StreamEvent[]): string[] => events.map(({ type }) => type);
+
+test("a stream tells the history so far and then what happens, each with its cursor as id", async () => {
+	const stand = await Stand.open();
+	const { id, fence } = await stand.held();
+	const stream = listen(stand, `/v1/executions/${id}/events`);
+	await until(() => stream.events.length === 2);
+	await stand.backend.leases.complete(id, { fence });
+	await until(() => stream.events.length === 3);
+	expect(types(stream.events)).toEqual(["created", "claimed", "completed"]);
+	const { nextCursor } = await stand.backend.executions.events(id);
+	expect(stream.events.at(-1)?.id).toBe(nextCursor);
+	expect(JSON.parse(stream.events[0]?.data ?? "")).toMatchObject({ seq: 1, executionId: id });
+	stream.stop();
+});
+
+test("a reader that comes back goes on behind the last id it saw", async () => {
+	const stand = await Stand.open();
+	const { id, fence } = await stand.held();
+	const first = listen(stand, `/v1/executions/${id}/events`);
+	await until(() => first.events.length === 2);
+	first.stop();
+	await stand.backend.leases.complete(id, { fence });
+	const again = listen(stand, `/v1/executions/${id}/events`, { "last-event-id": first.events[0]?.id ?? "" });
+	await until(() => again.events.length === 2);
+	expect(types(again.events)).toEqual(["claimed", "completed"]);
+	again.stop();
+});
+
+test("a stream that cannot begin is refused with a status", async () => {
+	const stand = await Stand.open();
+	const headers = { accept: "text/event-stream" };
+	const unknown = await stand.call("GET", `/v1/executions/ex_${"0".repeat(32)}_0/events`, { headers });
+	expect(unknown).toMatchObject({ status: 404, json: { error: { code: "execution_not_found" } } });
+	const { id } = await stand.held();
+	const bad = await stand.call("GET", `/v1/executions/${id}/events`, { headers: { ...headers, "last-event-id": "x" } });
+	expect(bad).toMatchObject({ status: 400, json: { error: { code: "invalid_input" } } });
+});
+
+test("a stream of work that is deleted ends and says so", async () => {
+	const stand = await Stand.open();
+	const { id, fence } = await stand.held();
+	await stand.backend.leases.complete(id, { fence });
+	const stream = listen(stand, `/v1/executions/${id}/events`);
+	await until(() => stream.events.length === 3);
+	await stand.backend.executions.delete(id);
+	await stream.ended;
+	expect(stream.events.at(-1)).toMatchObject({ type: "close" });
+	expect(JSON.parse(stream.events.at(-1)?.data ?? "")).toMatchObject({ code: "execution_not_found" });
+});
+
+test("silence is broken by comments", async () => {
+	const stand = await Stand.open({ heartbeatMs: 5 });
+	const stream = listen(stand, "/v1/workers/w-1/notices");
+	await until(() => stream.text().split(": heartbeat").length > 3);
+	expect(stream.events).toEqual([]);
+	stream.stop();
+});
+
+test("notices come as events of their type", async () => {
+	const stand = await Stand.open();
+	const { id } = await stand.held();
+	const stream = listen(stand, "/v1/workers/w-1/notices");
+	await until(() => stream.text().includes(": open"));
+	await stand.backend.executions.cancel(id, { reason: "enough" });
+	await until(() => stream.events.length > 0);
+	expect(stream.events[0]?.type).toBe("cancel_requested");
+	expect(JSON.parse(stream.events[0]?.data ?? "")).toMatchObject({ executionId: id, reason: "enough" });
+	stream.stop();
+});
+
+test("following over HTTP and in process give the same, and end with the signal", async () => {
+	const stand = await Stand.open();
+	const { id, fence } = await stand.held();
+	const gather = async (ff: Pick<ReturnType<Stand["connect"]>, "follow">) => {
+		const controller = new AbortController();
+		const found: unknown[] = [];
+		for await (const followed of ff.follow(id, { signal: controller.signal })) {
+			found.push(followed);
+			if (followed.event.type === "claimed") void stand.backend.leases.complete(id, { fence });
+			if (followed.event.type === "completed") controller.abort();
+		}
+		return found;
+	};
+	const remote = await gather(stand.connect());
+	const local = await gather({ follow: (each, options) => stand.backend.executions.follow(each, options) });
+	expect(remote).toHaveLength(3);
+	expect(remote).toEqual(local);
+});
