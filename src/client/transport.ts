@@ -64,7 +64,7 @@ export class Transport {
 
 	/** The answer, or the refusal thrown; what could not be delivered is `unreachable`. */
 	async send(call: Call): Promise<Answer> {
-		const deadline = this.clock.monotonic() + (call.withinMs ?? this.timeoutMs);
+		const deadline = this.clock.monotonic() + (call.withinMs ?? this.timeoutMs) + (call.waitMs ?? 0);
 		for (let tries = 0; ; tries++) {
 			if (this.closed) throw new FlowFabricError("shutting_down");
 			const failure = await this.#try(call);
