@@ -1,5 +1,15 @@
 export type { ConnectOptions } from "./client/options.ts";
-export type { Backend, Calls, ExecutionCalls, FollowOptions, LeaseCalls } from "./contract/backend.ts";
+export type {
+	AdminCalls,
+	Backend,
+	Calls,
+	ExecutionCalls,
+	FeedCalls,
+	FollowOptions,
+	LaneCalls,
+	LeaseCalls,
+	WorkerCalls,
+} from "./contract/backend.ts";
 export type { BulkRequest } from "./contract/bulk.ts";
 export { FlowFabricError } from "./contract/errors.ts";
 export type {
@@ -10,9 +20,12 @@ export type {
 	ListRequest,
 	RevokeLeaseRequest,
 } from "./contract/executions.ts";
+export type { FeedRequest } from "./contract/feed.ts";
+export type { LanesRequest } from "./contract/lanes.ts";
 export type * from "./contract/replies.ts";
 export type { SetTagsRequest } from "./contract/tags.ts";
 export type * from "./contract/worker-protocol.ts";
+export type { RegisterWorkerRequest, WorkersRequest } from "./contract/workers.ts";
 export type { ErrorCode } from "./kernel/errors.ts";
 export type { EventType, ExecutionEvent } from "./kernel/events.ts";
 export type { Policy } from "./kernel/policy.ts";

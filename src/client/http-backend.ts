@@ -1,19 +1,38 @@
-import type { Backend, ExecutionCalls, LeaseCalls } from "../contract/backend.ts";
+import type {
+	AdminCalls,
+	Backend,
+	ExecutionCalls,
+	FeedCalls,
+	LaneCalls,
+	LeaseCalls,
+	WorkerCalls,
+} from "../contract/backend.ts";
+import { RemoteAdmin } from "./admin.ts";
 import { RemoteExecutions } from "./executions.ts";
 import { RemoteLeases } from "./leases.ts";
+import { RemoteFeed, RemoteLanes } from "./namespaces.ts";
 import type { ConnectOptions } from "./options.ts";
 import { Transport } from "./transport.ts";
+import { RemoteWorkers } from "./workers.ts";
 
 /** The whole interface on a server elsewhere. Nothing is sent until the first call. */
 export class HttpBackend implements Backend {
 	readonly executions: ExecutionCalls;
 	readonly leases: LeaseCalls;
+	readonly workers: WorkerCalls;
+	readonly lanes: LaneCalls;
+	readonly feed: FeedCalls;
+	readonly admin: AdminCalls;
 	readonly #transport: Transport;
 
 	constructor(url: string, options: ConnectOptions = {}) {
 		this.#transport = new Transport(url, options);
 		this.executions = new RemoteExecutions(this.#transport);
 		this.leases = new RemoteLeases(this.#transport);
+		this.workers = new RemoteWorkers(this.#transport);
+		this.lanes = new RemoteLanes(this.#transport);
+		this.feed = new RemoteFeed(this.#transport);
+		this.admin = new RemoteAdmin(this.#transport);
 	}
 
 	async close(): Promise<void> {

@@ -25,8 +25,8 @@ export class RemoteLeases implements LeaseCalls {
 	}
 
 	/**
-	 * Goes out once the instance's notices are listened to, so that nothing said about what it brings is missed. It is not
-	 * sent twice: whoever claims asks again anyway.
+	 * Goes out once the instance's notices are listened to, so that nothing said about what it brings is missed. Without a
+	 * request id it is not sent twice: whoever claims asks again anyway.
 	 */
 	async claim(request: protocol.ClaimRequest, signal?: AbortSignal): Promise<ClaimedExecution[]> {
 		const body = plainBody(request);
@@ -38,7 +38,7 @@ export class RemoteLeases implements LeaseCalls {
 				method: "POST",
 				path: "/v1/claims",
 				body,
-				repeat: "never",
+				repeat: request?.requestId ? "always" : "never",
 				waitMs,
 				signal,
 			});

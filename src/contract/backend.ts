@@ -8,6 +8,8 @@ import type {
 	ListRequest,
 	RevokeLeaseRequest,
 } from "./executions.ts";
+import type { FeedRequest } from "./feed.ts";
+import type { LanesRequest } from "./lanes.ts";
 import type {
 	AttemptView,
 	BulkReply,
@@ -20,8 +22,11 @@ import type {
 	Execution,
 	ExecutionPage,
 	FollowedEvent,
+	LaneView,
 	RenewedLease,
+	ScannerView,
 	WorkerNotice,
+	WorkerView,
 } from "./replies.ts";
 import type { SetTagsRequest } from "./tags.ts";
 import type {
@@ -33,6 +38,7 @@ import type {
 	ReleaseRequest,
 	RenewRequest,
 } from "./worker-protocol.ts";
+import type { RegisterWorkerRequest, WorkersRequest } from "./workers.ts";
 
 export interface FollowOptions {
 	cursor?: string;
@@ -81,6 +87,36 @@ export interface LeaseCalls {
 	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void;
 }
 
+/** Who works in a namespace. */
+export interface WorkerCalls {
+	/** Registers an instance, or says that it is still there; without being heard again it is gone after its ttl. */
+	register(instanceId: string, request: RegisterWorkerRequest): Promise<WorkerView>;
+	remove(instanceId: string, request?: WorkersRequest): Promise<{ removed: boolean }>;
+	list(request?: WorkersRequest): Promise<{ workers: WorkerView[] }>;
+}
+
+export interface LaneCalls {
+	/** Every lane of a namespace in which there is something. */
+	list(request?: LanesRequest): Promise<{ lanes: LaneView[] }>;
+}
+
+export interface FeedCalls {
+	/**
+	 * What happened in a namespace since the cursor. A page may be empty although more is to come, when other namespaces
+	 * filled the log: reading on from `nextCursor` gets there. `cursor_expired` when something in between is gone.
+	 */
+	read(request?: FeedRequest, signal?: AbortSignal): Promise<EventPage>;
+}
+
+export interface AdminCalls {
+	/** What the engine minds on its own, duty by duty. */
+	scanners(): Promise<{ scanners: ScannerView[] }>;
+	/** Resolves when the store answers within 2 s, else throws `store_unavailable`. */
+	ready(): Promise<void>;
+	/** All the store holds as lines of JSON, without line ends; `importFile` takes them in. */
+	backup(): AsyncIterable<string>;
+}
+
 /**
  * Everything FlowFabric can be asked, area by area and call by call as in the HTTP API. The engine implements it in
  * process; a client implements it over HTTP. The library and the worker know nothing else. Refusals are thrown as
@@ -89,6 +125,10 @@ export interface LeaseCalls {
 export interface Backend {
 	readonly executions: ExecutionCalls;
 	readonly leases: LeaseCalls;
+	readonly workers: WorkerCalls;
+	readonly lanes: LaneCalls;
+	readonly feed: FeedCalls;
+	readonly admin: AdminCalls;
 	close(): Promise<void>;
 }
 

@@ -82,6 +82,13 @@ export const category = Type.String({
 	allowed: "must be a string of 1 to 64 characters without control characters",
 });
 
+/** A comma joins tokens and whitespace parts words; both would make one token look like two. */
+export const capability = Type.String({
+	pattern: "^[^,\\s\\u0000-\\u001f\\u007f-\\u009f]+$",
+	description: "Something a worker offers or work needs",
+	allowed: "must be a non-empty capability without comma, whitespace or control characters",
+});
+
 export const base64 = Type.String({
 	pattern: "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
 	description: "Bytes as base64",

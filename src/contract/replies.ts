@@ -141,3 +141,42 @@ export interface WorkerNotice {
 	epoch: number;
 	reason: string;
 }
+
+export interface WorkerView {
+	instanceId: string;
+	workerId: string;
+	namespace: string;
+	capabilities: string[];
+	/** Left out for a worker that takes any kind. */
+	kinds?: string[];
+	lanes: string[];
+	registeredAt: number;
+	lastSeenAt: number;
+	expiresAt: number;
+}
+
+export interface LaneView {
+	lane: string;
+	state: "active" | "paused" | "draining";
+	agingMs: number;
+	/** How many executions are in which state; states nothing is in are left out. */
+	depth: Partial<Record<PublicState, number>>;
+	/** Age, from its creation, of the oldest execution that waits; left out when none does. */
+	oldestWaitingMs?: number;
+	/** Executions that ended in the last 60 seconds through this engine. */
+	perMinute: number;
+}
+
+export interface ScannerView {
+	name: string;
+	/** Passes in which it had something to do, and how many things. */
+	runs: number;
+	items: number;
+	errors: number;
+	/** Items put aside just now because they kept failing. */
+	parked: number;
+	lastRunAt?: number;
+	lastDurationMs?: number;
+	/** How long after its time the last item was handled. */
+	lagMs?: number;
+}

@@ -221,6 +221,53 @@ export const notice = Type.Object({
 	reason: Type.String(),
 });
 
+export const worker = Type.Object({
+	instanceId: Type.String(),
+	workerId: Type.String(),
+	namespace: Type.String(),
+	capabilities: Type.Array(Type.String()),
+	kinds: optional(Type.Array(Type.String(), { description: "Left out for a worker that takes any kind" })),
+	lanes: Type.Array(Type.String()),
+	registeredAt: at,
+	lastSeenAt: at,
+	expiresAt: at,
+});
+
+export const lane = Type.Object({
+	lane: Type.String(),
+	state: one("active", "paused", "draining"),
+	agingMs: Type.Number(),
+	depth: Type.Object(
+		{
+			waiting: optional(count),
+			delayed: optional(count),
+			rate_limited: optional(count),
+			waiting_children: optional(count),
+			active: optional(count),
+			suspended: optional(count),
+			completed: optional(count),
+			failed: optional(count),
+			cancelled: optional(count),
+			expired: optional(count),
+			skipped: optional(count),
+		},
+		{ description: "How many executions are in which state; states nothing is in are left out" },
+	),
+	oldestWaitingMs: optional(count),
+	perMinute: Type.Number({ description: "Executions that ended in the last 60 seconds through this engine" }),
+});
+
+export const scanner = Type.Object({
+	name: Type.String(),
+	runs: count,
+	items: count,
+	errors: count,
+	parked: count,
+	lastRunAt: optional(at),
+	lastDurationMs: optional(Type.Number()),
+	lagMs: optional(Type.Number()),
+});
+
 type Same<A, B> = [A, keyof A] extends [B, keyof B] ? ([B, keyof B] extends [A, keyof A] ? true : never) : never;
 type Shown<S extends TSchema> = Static<S>;
 
@@ -236,5 +283,8 @@ const held: true[] = [
 	true satisfies Same<Shown<typeof renewed>, replies.RenewedLease>,
 	true satisfies Same<Shown<typeof completedItem>, replies.CompletedItem>,
 	true satisfies Same<Shown<typeof notice>, replies.WorkerNotice>,
+	true satisfies Same<Shown<typeof worker>, replies.WorkerView>,
+	true satisfies Same<Shown<typeof lane>, replies.LaneView>,
+	true satisfies Same<Shown<typeof scanner>, replies.ScannerView>,
 ];
 void held;

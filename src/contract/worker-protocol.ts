@@ -45,6 +45,7 @@ export const claimRequest = shape(
 			max: Type.Optional(integer(1, MAX_CLAIM, "Most executions to claim (1)")),
 			leaseMs: Type.Optional(leaseMs),
 			waitMs: Type.Optional(integer(0, MAX_CLAIM_WAIT_MS, "How long to wait for work (0)")),
+			requestId: Type.Optional(text(1, 256, "Repeated within leaseMs, the claim gives the same leases again")),
 		},
 		{ additionalProperties: false, allowed: "must be an object" },
 	),

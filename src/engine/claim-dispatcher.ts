@@ -1,7 +1,7 @@
 import { refusalError } from "../contract/errors.ts";
 import { ELIGIBLE, eligibleQueue, eligibleQueuePrefix, queueScore } from "../kernel/placement.ts";
 import type { ExecutionRecord } from "../kernel/records/execution.ts";
-import type { ClaimOutcome } from "../kernel/rules/claim.ts";
+import type { ClaimCommand, ClaimOutcome } from "../kernel/rules/claim.ts";
 import type { Entry } from "../kernel/tx.ts";
 import type { Clock } from "./clock.ts";
 import type { UuidMint } from "./mint.ts";
@@ -18,6 +18,16 @@ export interface Claim {
 	max: number;
 	leaseMs: number;
 	waitMs: number;
+	request?: RememberedRequest;
+}
+
+/** A claim whose leases are remembered under a request id. */
+export interface RememberedRequest {
+	key: string;
+	/** Which of the calls under that id this is. */
+	call: string;
+	/** Set when a partition says that another call has taken leases there: this one must take no others. */
+	repeated: boolean;
 }
 
 interface Waiter {
@@ -105,12 +115,13 @@ export class ClaimDispatcher {
 		this.#waiters.add(waiter);
 		try {
 			const taken = await this.#take(claim);
-			if (taken.length > 0) return taken;
+			if (taken.length > 0 || claim.request?.repeated) return taken;
 			await this.#lookAround(claim);
 			for (let tries = 0; ; tries++) {
 				const found = await this.#take(claim);
 				const left = deadline - this.#clock.monotonic();
-				if (found.length > 0 || left <= 0 || signal?.aborted || this.#closed) return found;
+				const over = left <= 0 || signal?.aborted || this.#closed || claim.request?.repeated;
+				if (found.length > 0 || over) return found;
 				// A queue still hot had entries that others took first: look again soon, and less soon each time.
 				const pause = this.#isHot(claim) ? Math.min(left, RETRY_MIN_MS * 2 ** Math.min(tries, 8)) : left;
 				await this.#sleep(waiter, pause, signal);
@@ -165,7 +176,7 @@ export class ClaimDispatcher {
 		const taken: ExecutionRecord[] = [];
 		let budget = INPUT_BUDGET;
 		for (const lane of claim.lanes) {
-			while (taken.length < claim.max && budget > 0) {
+			while (taken.length < claim.max && budget > 0 && !claim.request?.repeated) {
 				const shares = await this.#plan(claim, lane, claim.max - taken.length);
 				if (shares.length === 0) break;
 				const executions = await this.#takeShares(claim, lane, shares, budget, taken.length === 0);
@@ -228,7 +239,8 @@ export class ClaimDispatcher {
 		const taken = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
 		if (taken.length > 0) return taken.sort((a, b) => queueScore(a) - queueScore(b) || (a.id < b.id ? -1 : 1));
 		throwIfAllFailed(results);
-		for (const share of shares.length > 1 ? shares : []) {
+		if (shares.length === 1 || claim.request?.repeated) return [];
+		for (const share of shares) {
 			const found = await this.#takeShare(claim, lane, share, budget, false);
 			if (found.length > 0) return found;
 		}
@@ -243,7 +255,7 @@ export class ClaimDispatcher {
 		atLeastOne: boolean,
 	): Promise<ExecutionRecord[]> {
 		const max = Math.min(share.count, CLAIMS_PER_COMMAND);
-		const outcome = await this.#runners[share.partition]?.run<ClaimOutcome>({
+		const command: ClaimCommand = {
 			op: "claim",
 			namespace: claim.namespace,
 			lane,
@@ -257,9 +269,15 @@ export class ClaimDispatcher {
 			inputBudget,
 			atLeastOne,
 			actor: claim.instanceId,
-		} as { op: string });
+		};
+		if (claim.request) command.request = { key: claim.request.key, call: claim.request.call };
+		const outcome = await this.#runners[share.partition]?.run<ClaimOutcome>(command);
 		if (!outcome) return [];
 		if (!outcome.ok) throw refusalError(outcome);
+		if (outcome.repeated && claim.request) {
+			claim.request.repeated = true;
+			return [];
+		}
 		if (outcome.executions.length === 0) this.#ledNowhere(claim, lane, share, outcome.lanePaused === true);
 		return outcome.executions;
 	}

@@ -3,6 +3,7 @@ import type { TickOutcome } from "../kernel/rules/tick.ts";
 import type { Duty } from "../kernel/timers.ts";
 import type { QueuePosition } from "../store/port.ts";
 import type { Clock } from "./clock.ts";
+import type { DutyRun } from "./duty-log.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
 
 const PAGE = 256;
@@ -14,8 +15,17 @@ export interface DueMinderOptions {
 	runner: PartitionRunner;
 	clock: Clock;
 	random: () => number;
-	onDuty(duty: Duty): void;
+	/** Told after a pass what it did, by duty. */
+	onPass(pass: DuePass): void;
 	onFailure(key: string, error: unknown, parked: boolean): void;
+}
+
+export interface DuePass {
+	startedAt: number;
+	durationMs: number;
+	/** Items looked at, whatever came of them. */
+	items: number;
+	done: ReadonlyMap<Duty, DutyRun>;
 }
 
 /**
@@ -27,6 +37,7 @@ export class DueMinder {
 	/** Items not to be looked at before a time: parked ones, and leases that get a chance to be renewed first. */
 	readonly #notBefore = new Map<string, number>();
 	readonly #failures = new Map<string, number>();
+	readonly #parked = new Set<string>();
 	#wakeAt = Number.POSITIVE_INFINITY;
 	#disarm: (() => void) | undefined;
 	#pass: Promise<void> | undefined;
@@ -39,6 +50,11 @@ export class DueMinder {
 	/** True when no pass is under way and none is due. */
 	get idle(): boolean {
 		return !this.#pass && this.#wakeAt > this.#options.runner.time.now();
+	}
+
+	/** Items put aside because they kept failing. */
+	get parked(): number {
+		return this.#parked.size;
 	}
 
 	/** Something is due at this time of the store. */
@@ -84,16 +100,25 @@ export class DueMinder {
 
 	/** Ticks all that is due, page after page; returns when the next item is. */
 	async #makePass(): Promise<number> {
-		const { runner } = this.#options;
+		const { runner, clock } = this.#options;
+		const done = new Map<Duty, DutyRun>();
+		const startedAt = runner.time.now();
+		const began = clock.monotonic();
+		let items = 0;
 		let after: QueuePosition | undefined;
 		for (;;) {
 			const { entries } = await runner.ask((store, partition) => store.first(partition, DUE_QUEUE, PAGE, after));
 			const now = runner.time.now();
 			const due = entries.filter((entry) => entry.score <= now);
-			await Promise.all(due.filter((entry) => !this.#waits(entry.key, now)).map((entry) => this.#tick(entry.key)));
+			const ready = due.filter((entry) => !this.#waits(entry.key, now));
+			await Promise.all(ready.map((entry) => this.#tick(entry, done)));
+			items += ready.length;
 			if (this.#closed) return Number.POSITIVE_INFINITY;
 			const next = entries[due.length];
-			if (next || entries.length < PAGE) return this.#earliest(next?.score, now);
+			if (next || entries.length < PAGE) {
+				this.#options.onPass({ startedAt, durationMs: clock.monotonic() - began, items, done });
+				return this.#earliest(next?.score, now);
+			}
 			after = entries.at(-1);
 		}
 	}
@@ -102,20 +127,25 @@ export class DueMinder {
 		const until = this.#notBefore.get(key);
 		if (until === undefined) return false;
 		if (until > now) return true;
-		this.#notBefore.delete(key);
+		this.#release(key);
 		return false;
 	}
 
 	#earliest(next: number | undefined, now: number): number {
 		let earliest = next ?? Number.POSITIVE_INFINITY;
 		for (const [key, until] of this.#notBefore) {
-			if (until <= now) this.#notBefore.delete(key);
+			if (until <= now) this.#release(key);
 			earliest = Math.min(earliest, until);
 		}
 		return earliest;
 	}
 
-	async #tick(key: string): Promise<void> {
+	#release(key: string): void {
+		this.#notBefore.delete(key);
+		this.#parked.delete(key);
+	}
+
+	async #tick({ key, score }: QueuePosition, done: Map<Duty, DutyRun>): Promise<void> {
 		const { runner, random } = this.#options;
 		try {
 			const outcome = await runner.run<TickOutcome>({
@@ -126,7 +156,7 @@ export class DueMinder {
 			} as { op: string });
 			if (!outcome.ok) throw new Error(outcome.code);
 			this.#failures.delete(key);
-			if (outcome.duty) this.#options.onDuty(outcome.duty);
+			if (outcome.duty) note(done, outcome.duty, score, runner.time.now());
 			else if (outcome.again !== undefined) this.#notBefore.set(key, outcome.again);
 		} catch (error) {
 			this.#failed(key, error);
@@ -137,9 +167,19 @@ export class DueMinder {
 		if (this.#closed) return;
 		const failures = (this.#failures.get(key) ?? 0) + 1;
 		const parked = failures >= FAILURES_BEFORE_PARKING;
-		if (parked) this.#failures.delete(key);
-		else this.#failures.set(key, failures);
+		if (parked) {
+			this.#failures.delete(key);
+			this.#parked.add(key);
+		} else this.#failures.set(key, failures);
 		this.#notBefore.set(key, this.#options.runner.time.now() + (parked ? PARKED_MS : RETRY_MS));
 		this.#options.onFailure(key, error, parked);
 	}
+}
+
+/** What goes on in steps is due at once, at no time of its own: it has no lag. */
+function note(done: Map<Duty, DutyRun>, duty: Duty, dueAt: number, now: number): void {
+	const run = done.get(duty) ?? { items: 0 };
+	run.items += 1;
+	if (dueAt > 0) run.lagMs = now - dueAt;
+	done.set(duty, run);
 }

@@ -3,15 +3,18 @@ import { SLOTS, slotOfId } from "../kernel/ids.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { kernel as theKernel } from "../kernel/kernel.ts";
 import { DUE_QUEUE, ELIGIBLE } from "../kernel/placement.ts";
-import type { Duty } from "../kernel/timers.ts";
-import type { Notice, Store } from "../store/port.ts";
+import { EVENT_LOG, type Notice, type Store } from "../store/port.ts";
 import { ClaimDispatcher } from "./claim-dispatcher.ts";
+import { ClaimRequests } from "./claim-requests.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { DueMinder } from "./due-minder.ts";
+import { DutyLog } from "./duty-log.ts";
+import { trimEvents } from "./event-trimmer.ts";
 import { Gathering } from "./gathering.ts";
 import { UuidMint } from "./mint.ts";
 import type { EngineObserver } from "./observer.ts";
 import { type BatchReport, PartitionRunner } from "./partition-runner.ts";
+import { Throughput } from "./throughput.ts";
 import type { UnitDraft } from "./unit-draft.ts";
 import { Watchers } from "./watchers.ts";
 
@@ -36,12 +39,10 @@ export interface EngineCounters {
 	lost: number;
 	/** The most often in a row that one command lost against other engines. */
 	worstLosses: number;
-	duties: Partial<Record<Duty, number>>;
 }
 
 const DEFAULT_CACHED_RECORDS = 20_000;
 const SWEEP_MS = 300_000;
-const EVENT_RETENTION_MS = 86_400_000;
 
 /**
  * The machinery of one engine: a runner, a minder and queue heads per partition, and one dispatcher for claims. It knows
@@ -57,7 +58,10 @@ export class Engine {
 	readonly mint: UuidMint;
 	readonly gathering: Gathering;
 	readonly watchers = new Watchers();
-	readonly counters: EngineCounters = { commands: 0, units: 0, commits: 0, lost: 0, worstLosses: 0, duties: {} };
+	readonly counters: EngineCounters = { commands: 0, units: 0, commits: 0, lost: 0, worstLosses: 0 };
+	readonly duties = new DutyLog();
+	readonly throughput = new Throughput();
+	readonly claimRequests: ClaimRequests;
 	/** Told of every unit that was committed. */
 	onCommitted: ((unit: UnitDraft) => void) | undefined;
 	/** Counts what happens here; whoever wants metrics sets it. */
@@ -100,17 +104,24 @@ export class Engine {
 		this.mint = new UuidMint(() => this.now(), options.randomHex);
 		this.gathering = new Gathering(this.runners);
 		this.dispatcher = new ClaimDispatcher(this.runners, this.clock, this.mint);
+		this.claimRequests = new ClaimRequests(this.runners, this.dispatcher, this.kernel, this.mint);
 		this.#minders = this.runners.map(
 			(runner) =>
 				new DueMinder({
 					runner,
 					clock: this.clock,
 					random: this.random,
-					onDuty: (duty) => {
-						this.counters.duties[duty] = (this.counters.duties[duty] ?? 0) + 1;
-						this.observer?.duty(duty);
+					onPass: ({ startedAt, durationMs, items, done }) => {
+						this.duties.ran("due", startedAt, durationMs, { items });
+						for (const [duty, run] of done) {
+							this.duties.ran(duty, startedAt, durationMs, run);
+							this.observer?.duty(duty, run.items);
+						}
 					},
-					onFailure: (key, error, parked) => this.#onFault({ about: parked ? `${key} is parked` : key, error }),
+					onFailure: (key, error, parked) => {
+						this.duties.failed("due");
+						this.#onFault({ about: parked ? `${key} is parked` : key, error });
+					},
 				}),
 		);
 		this.store.onNotice((notice) => this.#noticed(notice));
@@ -138,6 +149,16 @@ export class Engine {
 			message: `${field}: must be an execution id: ex_<32 hex>_<slot 0..${SLOTS - 1}>`,
 			details: { field },
 		});
+	}
+
+	/** The runner of whatever a slot belongs to. */
+	runnerOfSlot(slot: number): PartitionRunner {
+		return this.runner(slot % this.runners.length);
+	}
+
+	/** Items with a due time that were put aside because they kept failing. */
+	get parked(): number {
+		return this.#minders.reduce((sum, minder) => sum + minder.parked, 0);
 	}
 
 	/** The runner of a partition, for as long as the engine is open. */
@@ -197,6 +218,10 @@ export class Engine {
 			}
 			if (this.watchers.size > 0) this.watchers.changed(key);
 		}
+		if (unit.events.length > 0) {
+			this.throughput.take(unit);
+			if (this.watchers.size > 0) this.watchers.changed(EVENT_LOG);
+		}
 		this.onCommitted?.(unit);
 		this.observer?.unit(unit);
 	}
@@ -225,12 +250,18 @@ export class Engine {
 	}
 
 	async #trimEvents(): Promise<void> {
+		const startedAt = this.now();
+		const began = this.clock.monotonic();
+		let items = 0;
 		for (const runner of this.runners) {
 			try {
-				await runner.ask((store, partition) => store.trimEvents(partition, runner.time.now() - EVENT_RETENTION_MS));
+				items += await trimEvents(runner, this.kernel);
 			} catch (error) {
+				if (this.#closed) return;
+				this.duties.failed("event_trimmer");
 				this.#onFault({ about: "events could not be trimmed", error });
 			}
 		}
+		this.duties.ran("event_trimmer", startedAt, this.clock.monotonic() - began, { items });
 	}
 }

@@ -1,7 +1,20 @@
-import type { Backend, Calls, ExecutionCalls, LeaseCalls } from "../contract/backend.ts";
+import type {
+	AdminCalls,
+	Backend,
+	Calls,
+	ExecutionCalls,
+	FeedCalls,
+	LaneCalls,
+	LeaseCalls,
+	WorkerCalls,
+} from "../contract/backend.ts";
+import { LocalAdmin } from "./calls/admin.ts";
 import { type Caller, Desk } from "./calls/desk.ts";
 import { LocalExecutions } from "./calls/executions.ts";
+import { LocalFeed } from "./calls/feed.ts";
+import { LocalLanes } from "./calls/lanes.ts";
 import { LocalLeases } from "./calls/leases.ts";
+import { LocalWorkers } from "./calls/workers.ts";
 import type { Engine } from "./engine.ts";
 import { HolderNotices } from "./holder-notices.ts";
 
@@ -16,6 +29,10 @@ export class LocalBackend implements Backend {
 	readonly engine: Engine;
 	readonly executions: ExecutionCalls;
 	readonly leases: LeaseCalls;
+	readonly workers: WorkerCalls;
+	readonly lanes: LaneCalls;
+	readonly feed: FeedCalls;
+	readonly admin: AdminCalls;
 	readonly #desk: Desk;
 
 	constructor({ engine, retentionMs, ...caller }: LocalBackendOptions) {
@@ -23,9 +40,13 @@ export class LocalBackend implements Backend {
 		const notices = new HolderNotices();
 		engine.onCommitted = (unit) => notices.tell(unit);
 		this.#desk = new Desk(engine, notices, retentionMs, caller);
-		const { executions, leases } = callsAt(this.#desk);
-		this.executions = executions;
-		this.leases = leases;
+		const calls = callsAt(this.#desk);
+		this.executions = calls.executions;
+		this.leases = calls.leases;
+		this.workers = calls.workers;
+		this.lanes = calls.lanes;
+		this.feed = calls.feed;
+		this.admin = calls.admin;
 	}
 
 	/** The same engine as another caller sees it. It costs nothing, and ends with this backend. */
@@ -38,4 +59,11 @@ export class LocalBackend implements Backend {
 	}
 }
 
-const callsAt = (desk: Desk): Calls => ({ executions: new LocalExecutions(desk), leases: new LocalLeases(desk) });
+const callsAt = (desk: Desk): Calls => ({
+	executions: new LocalExecutions(desk),
+	leases: new LocalLeases(desk),
+	workers: new LocalWorkers(desk),
+	lanes: new LocalLanes(desk),
+	feed: new LocalFeed(desk),
+	admin: new LocalAdmin(desk),
+});

@@ -25,6 +25,9 @@ export type EventType =
 	| "replayed"
 	| "deleted";
 
+/** The events after which an execution has ended. */
+export const ENDINGS: ReadonlySet<EventType> = new Set(["completed", "failed", "cancelled", "expired", "skipped"]);
+
 /** One transition, appended in the same atomic step as the change it tells of. */
 export interface ExecutionEvent extends EventBody {
 	at: number;

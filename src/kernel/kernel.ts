@@ -15,7 +15,16 @@ import {
 	type ReleaseOutcome,
 	release,
 } from "./rules/hand-back.ts";
+import { type NoteTrimCommand, type NoteTrimOutcome, noteTrim } from "./rules/note-trim.ts";
 import { type ProgressCommand, type ProgressOutcome, progress } from "./rules/progress.ts";
+import {
+	type RegisterWorkerCommand,
+	type RegisterWorkerOutcome,
+	type RemoveWorkerCommand,
+	type RemoveWorkerOutcome,
+	registerWorker,
+	removeWorker,
+} from "./rules/register-worker.ts";
 import { type DeleteCommand, type DeleteOutcome, remove } from "./rules/remove.ts";
 import { type RenewCommand, type RenewOutcome, renew } from "./rules/renew.ts";
 import { type ReplayCommand, type ReplayOutcome, replay } from "./rules/replay.ts";
@@ -42,6 +51,9 @@ export interface Rules {
 	replay: Rule<ReplayCommand, ReplayOutcome>;
 	delete: Rule<DeleteCommand, DeleteOutcome>;
 	tick: Rule<TickCommand, TickOutcome>;
+	registerWorker: Rule<RegisterWorkerCommand, RegisterWorkerOutcome>;
+	removeWorker: Rule<RemoveWorkerCommand, RemoveWorkerOutcome>;
+	noteTrim: Rule<NoteTrimCommand, NoteTrimOutcome>;
 }
 
 export type Op = keyof Rules;
@@ -75,6 +87,9 @@ export const kernel: Kernel = {
 		replay,
 		delete: remove,
 		tick,
+		registerWorker,
+		removeWorker,
+		noteTrim,
 	},
 	placement,
 	decode,

@@ -1,6 +1,8 @@
+import type { ClaimRequestRecord } from "./records/claim-request.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
 import type { IdempotencyKeyRecord } from "./records/idempotency-key.ts";
 import { recordTypeOf } from "./records/record-types.ts";
+import { type WorkerRecord, workerExpiresAt } from "./records/worker.ts";
 import { type PublicState, publicState } from "./state.ts";
 import { timersOf } from "./timers.ts";
 
@@ -28,6 +30,19 @@ export const listQueuePrefix = (namespace: string, lane?: string): string =>
 export const listQueue = (namespace: string, lane: string, state: PublicState): string =>
 	listQueuePrefix(namespace, lane) + state;
 
+/** The lane and state a list queue of this namespace is about. */
+export function listQueueParts(namespace: string, queue: string): { lane: string; state: PublicState } {
+	const rest = queue.slice(listQueuePrefix(namespace).length);
+	const comma = rest.lastIndexOf(",");
+	return { lane: rest.slice(0, comma), state: rest.slice(comma + 1) as PublicState };
+}
+
+/** When the execution at this place of a list queue was created. */
+export const createdAtOfListEntry = (entry: { score: number }): number => -entry.score;
+
+/** The worker instances of a namespace, in the order they came. */
+export const workersQueue = (namespace: string): string => `workers,${namespace}`;
+
 /** Where a record is queued: a pure function of the record, so an index can always be rebuilt and checked. */
 export function placement(key: string, record: object): Placement[] {
 	switch (recordTypeOf(key)) {
@@ -35,6 +50,10 @@ export function placement(key: string, record: object): Placement[] {
 			return executionPlacement(record as ExecutionRecord);
 		case "idempotencyKey":
 			return [{ queue: DUE_QUEUE, score: (record as IdempotencyKeyRecord).expiresAt }];
+		case "claimRequest":
+			return [{ queue: DUE_QUEUE, score: (record as ClaimRequestRecord).expiresAt }];
+		case "worker":
+			return workerPlacement(record as WorkerRecord);
 		default:
 			return [];
 	}
@@ -54,6 +73,12 @@ function executionPlacement(record: ExecutionRecord): Placement[] {
 	}
 	return places;
 }
+
+/** Its place among the workers stays when it is seen again: a sign of life moves one entry, not two. */
+const workerPlacement = (record: WorkerRecord): Placement[] => [
+	{ queue: DUE_QUEUE, score: workerExpiresAt(record) },
+	{ queue: workersQueue(record.namespace), score: record.registeredAt },
+];
 
 export const isClaimable = (record: ExecutionRecord): boolean =>
 	record.lifecyclePhase === "runnable" &&

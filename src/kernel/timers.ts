@@ -1,15 +1,20 @@
 import type { ExecutionRecord } from "./records/execution.ts";
 
 /** What the engine minds on its own; each is a name in metrics and an event's actor. */
-export type Duty =
-	| "lease_expiry"
-	| "delayed_promoter"
-	| "attempt_timeout"
-	| "execution_deadline"
-	| "queue_timeout"
-	| "cancel_grace"
-	| "retention_trimmer"
-	| "key_expiry";
+export const DUTIES = [
+	"lease_expiry",
+	"delayed_promoter",
+	"attempt_timeout",
+	"execution_deadline",
+	"queue_timeout",
+	"cancel_grace",
+	"retention_trimmer",
+	"key_expiry",
+	"request_expiry",
+	"worker_expiry",
+] as const;
+
+export type Duty = (typeof DUTIES)[number];
 
 export interface Timer {
 	duty: Duty;

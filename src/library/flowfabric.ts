@@ -11,11 +11,15 @@ import type {
 	ListRequest,
 	RevokeLeaseRequest,
 } from "../contract/executions.ts";
+import type { FeedRequest } from "../contract/feed.ts";
+import type { LanesRequest } from "../contract/lanes.ts";
 import type { ErrorBody } from "../contract/replies.ts";
 import type { SetTagsRequest } from "../contract/tags.ts";
+import type { WorkersRequest } from "../contract/workers.ts";
 import { activeTraceparent } from "../tracing/trace-context.ts";
 import type { Handler } from "../worker/context.ts";
 import { Worker, type WorkerOptions } from "../worker/worker.ts";
+import { writeLines } from "./lines.ts";
 import { type OpenOptions, openBackend } from "./open.ts";
 import { Run, resultOf, type WaitOptions } from "./run.ts";
 
@@ -147,6 +151,30 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 	/** One action on everything a filter finds, at most 1000 per call. */
 	bulk(request: BulkRequest) {
 		return this.backend.executions.bulk(request);
+	}
+
+	/** The worker instances there are now. */
+	workers(request: WorkersRequest = {}) {
+		return this.backend.workers.list(request);
+	}
+
+	lanes(request: LanesRequest = {}) {
+		return this.backend.lanes.list(request);
+	}
+
+	/** What happened in a namespace since a cursor; waits for something to happen if asked to. */
+	feed(request: FeedRequest = {}, signal?: AbortSignal) {
+		return this.backend.feed.read(request, signal);
+	}
+
+	/** What the engine minds on its own. */
+	scanners() {
+		return this.backend.admin.scanners();
+	}
+
+	/** Writes everything to a new file while work goes on; `importFile` takes it in. */
+	backup(path: string): Promise<void> {
+		return writeLines(this.backend.admin.backup(), path);
 	}
 
 	/** A worker on this connection; it stops when this is closed. */

@@ -1,11 +1,10 @@
-import { createReadStream, createWriteStream } from "node:fs";
+import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { slotOfKey } from "../kernel/records/record-types.ts";
 import { exportStore } from "../store/transfer/export.ts";
 import { importStore } from "../store/transfer/import.ts";
 import type { Counts } from "../store/transfer/line.ts";
+import { writeLines } from "./lines.ts";
 import { openStoreAt, recordFormat } from "./open.ts";
 
 /** Back-up, and moving between stores or partition counts: everything a store holds as a file of JSON lines. */
@@ -14,10 +13,7 @@ import { openStoreAt, recordFormat } from "./open.ts";
 export async function exportFile(url: string, path: string): Promise<void> {
 	const store = await openStoreAt(url);
 	try {
-		const lines = async function* () {
-			for await (const line of exportStore(store, recordFormat)) yield `${line}\n`;
-		};
-		await pipeline(Readable.from(lines()), createWriteStream(path, { flags: "wx" }));
+		await writeLines(exportStore(store, recordFormat), path);
 	} finally {
 		await store.close();
 	}

@@ -10,6 +10,9 @@ const OPERATE: readonly Role[] = ["operator", "admin"];
 /** A holder cancels with its fence; without one a worker is refused. */
 const CANCEL: readonly Role[] = ["submitter", "worker", "operator", "admin"];
 
+const REMOVE_WORKER: readonly Role[] = ["worker", "operator", "admin"];
+const ADMIN: readonly Role[] = ["admin"];
+
 /** Routes anyone may call. */
 export const OPEN = "open";
 
@@ -41,6 +44,14 @@ export const ACCESS = {
 	"POST /v1/executions/:id/release": WORK,
 	"POST /v1/executions/:id/progress": WORK,
 	"GET /v1/workers/:instanceId/notices": WORK,
+	"PUT /v1/workers/:instanceId": WORK,
+	"DELETE /v1/workers/:instanceId": REMOVE_WORKER,
+	"GET /v1/workers": READ,
+
+	"GET /v1/lanes": READ,
+	"GET /v1/events": READ,
+	"GET /v1/admin/scanners": OPERATE,
+	"POST /v1/admin/backup": ADMIN,
 
 	"GET /healthz": OPEN,
 	"GET /readyz": OPEN,

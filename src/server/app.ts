@@ -9,10 +9,13 @@ import { requestIds, setHeaders } from "./headers.ts";
 import { apiDocument, describeApi, shapesAreForReaders } from "./openapi.ts";
 import type { ServerOptions } from "./options.ts";
 import { actionRoutes } from "./routes/actions.ts";
+import { adminRoutes } from "./routes/admin.ts";
 import { executionRoutes } from "./routes/executions.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { leaseRoutes } from "./routes/leases.ts";
+import { namespaceRoutes } from "./routes/namespaces.ts";
 import { addRoutes, inArea, type Route } from "./routes/route.ts";
+import { workerRoutes } from "./routes/workers.ts";
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -62,12 +65,16 @@ export async function makeApp(
 	app.addHook("onRoute", ({ method, url }) => known.add(url, method));
 	const docs = options.docs ?? true;
 	if (docs) await describeApi(app);
-	const { engine, openMetrics = false } = options;
+	const backend = options.backendFor({ actor: "health" });
+	const { openMetrics = false } = options;
 	const routes: Route[] = [
 		...executionRoutes(frame),
 		...actionRoutes(),
 		...leaseRoutes(frame),
-		...healthRoutes(frame, { engine, tokens, openMetrics }),
+		...workerRoutes(),
+		...namespaceRoutes(frame),
+		...adminRoutes(frame),
+		...healthRoutes(frame, { backend, tokens, openMetrics }),
 	];
 	if (docs) routes.push(...inArea("health", [openApiRoute(() => apiDocument(app, routes))]));
 	addRoutes(app, frame, tokens, routes);

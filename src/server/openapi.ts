@@ -25,6 +25,8 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
 			tags: [
 				{ name: "executions", description: "Submitting, reading and steering work" },
 				{ name: "worker protocol", description: "Claiming work and everything done under a lease" },
+				{ name: "namespaces", description: "Lanes, and everything that happens" },
+				{ name: "administration", description: "For whoever runs the engine" },
 				{ name: "health", description: "For whoever runs the server" },
 			],
 		},

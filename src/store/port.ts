@@ -139,6 +139,9 @@ export interface CommitReply extends Timed {
 	results: UnitResult[];
 }
 
+/** Watched like a record, it has changed whenever a commit appended events. */
+export const EVENT_LOG = "log";
+
 /** Tells that something may have changed; may be lost, repeated, or about the listener's own commits. */
 export interface Notice {
 	partition: number;
@@ -148,6 +151,17 @@ export interface Notice {
 	due?: number;
 	/** Watched records that changed. */
 	changed: string[];
+}
+
+export interface QueueSize {
+	queue: string;
+	size: number;
+}
+
+/** A copy that nobody changes; whoever took it lets go of it. */
+export interface Snapshot {
+	store: Pick<Store, "partitions" | "scan" | "scanBlobs" | "readBlobs" | "events">;
+	discard(): Promise<void>;
 }
 
 export interface Store {
@@ -163,9 +177,15 @@ export interface Store {
 		count: number,
 		after?: QueuePosition,
 	): Promise<Timed & { entries: QueuePosition[] }>;
+	/** The last entries of a queue, the very last first. */
+	last(partition: number, queue: string, count: number): Promise<Timed & { entries: QueuePosition[] }>;
 	/** Names of queues that are not empty and start with `prefix`, ascending. */
 	queues(partition: number, prefix: string): Promise<Timed & { queues: string[] }>;
+	/** The same queues with how many entries each holds, without counting them one by one. */
+	queueSizes(partition: number, prefix: string): Promise<Timed & { queues: QueueSize[] }>;
 	commit(partition: number, batch: Batch): Promise<CommitReply>;
+	/** The number of the latest commit; 0 before the first. */
+	lastCommit(partition: number): Promise<Timed & { commit: number }>;
 	/** The history of one owner, or of the whole partition, oldest first. */
 	events(
 		partition: number,
@@ -179,9 +199,14 @@ export interface Store {
 	scan(partition: number, afterKey: string | undefined, count: number): Promise<Timed & { records: StoredRecord[] }>;
 	/** Keys of blobs in order, likewise. */
 	scanBlobs(partition: number, afterKey: string | undefined, count: number): Promise<Timed & { keys: string[] }>;
-	/** Asks for notices about a record until the returned function is called. */
+	/** Asks for notices about a record, or about `EVENT_LOG`, until the returned function is called. */
 	watch(partition: number, key: string): () => void;
 	onNotice(listener: (notice: Notice) => void): void;
+	/**
+	 * The whole store as it is at one moment, to be read while the store goes on changing; for stores that would
+	 * otherwise have to be closed for it.
+	 */
+	snapshot?(): Promise<Snapshot>;
 	close(): Promise<void>;
 }
 

@@ -10,12 +10,15 @@ import type { Handler, Middleware } from "./context.ts";
 import { Job } from "./job.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import { type Logger, prefixed, quietLogger } from "./logger.ts";
+import { Registration } from "./registration.ts";
 import { onStopSignal } from "./stop-signals.ts";
 
 export interface WorkerOptions {
 	/** Lanes to take work from, best first. */
 	lanes?: string[];
 	namespace?: string;
+	/** What this worker offers, in the registry. */
+	capabilities?: string[];
 	/** Executions run at the same time. */
 	concurrency?: number;
 	/** Time to live of leases; they are renewed at a third of it. */
@@ -36,8 +39,9 @@ const HASTY_MS = 10;
 const MAX_GRACE_MS = 86_400_000;
 
 /**
- * Claims work and runs handlers. Three things go on at once: the claim loop keeps `concurrency` jobs running, one timer
- * renews all their leases together, and notices abort a job the moment it is cancelled or its lease is gone.
+ * Claims work and runs handlers. Four things go on at once: the claim loop keeps `concurrency` jobs running, one timer
+ * renews all their leases together, notices abort a job the moment it is cancelled or its lease is gone, and another
+ * timer keeps the worker in the registry.
  */
 export class Worker {
 	readonly instanceId: string;
@@ -50,6 +54,7 @@ export class Worker {
 	#handling = 0;
 	#state: "new" | "starting" | "running" | "stopping" | "stopped" = "new";
 	readonly #keeper: LeaseKeeper;
+	readonly #registration: Registration;
 	#claiming: AbortController | undefined;
 	#loop: Promise<void> | undefined;
 	#slotFreed: (() => void) | undefined;
@@ -64,6 +69,7 @@ export class Worker {
 		this.#options = {
 			lanes: options.lanes ?? ["default"],
 			...(options.namespace === undefined ? undefined : { namespace: options.namespace }),
+			capabilities: options.capabilities ?? [],
 			concurrency,
 			leaseMs,
 			workerId: options.workerId ?? "worker",
@@ -80,6 +86,20 @@ export class Worker {
 			jobs: () => this.#jobs.values(),
 		});
 		this.instanceId = options.instanceId ?? `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
+		const { namespace, lanes, workerId, capabilities, clock, log } = this.#options;
+		this.#registration = new Registration({
+			backend,
+			clock,
+			log,
+			instanceId: this.instanceId,
+			offer: () => ({
+				workerId,
+				...(namespace === undefined ? undefined : { namespace }),
+				lanes,
+				capabilities,
+				kinds: [...this.#handlers.keys()],
+			}),
+		});
 	}
 
 	/** Registers the handler of a kind; only kinds with a handler are claimed. */
@@ -105,9 +125,9 @@ export class Worker {
 		if (this.#state !== "new") throw new TypeError(`this worker is ${this.#state}; make a new one`);
 		if (this.#handlers.size === 0) throw new TypeError("a worker needs a handler before start()");
 		this.#state = "starting";
-		const first = await this.#firstClaim();
+		const first = await this.#introduce();
 		if (this.#state !== "starting") {
-			await Promise.all(first.map((claimed) => this.#handBack(claimed)));
+			await Promise.all([this.#registration.stop(), ...first.map((claimed) => this.#handBack(claimed))]);
 			return;
 		}
 		this.#state = "running";
@@ -134,12 +154,14 @@ export class Worker {
 		this.#state = "stopping";
 		this.#claiming?.abort();
 		this.#slotFreed?.();
+		const left = this.#registration.stop();
 		await this.#loop;
 		const finished = Promise.all([...this.#jobs.values()].map((job) => job.done));
 		const grace = this.#pause(graceMs);
 		await Promise.race([finished, grace.over]);
 		grace.end();
 		await Promise.all([...this.#jobs.values()].map((job) => job.handBack()));
+		await left;
 		this.#keeper.stop();
 		for (const cleanUp of this.#cleanUp.splice(0)) cleanUp();
 		this.#state = "stopped";
@@ -173,6 +195,18 @@ export class Worker {
 		const pause = this.#pause(backoff(setbacks - 1));
 		this.#slotFreed = pause.end;
 		return pause.over;
+	}
+
+	/** Registers before the first claim, so that whoever counts on workers knows of this one when it takes work. */
+	async #introduce(): Promise<ClaimedExecution[]> {
+		await this.#registration.start();
+		if (this.#state !== "starting") return [];
+		try {
+			return await this.#firstClaim();
+		} catch (error) {
+			await this.#registration.stop();
+			throw error;
+		}
 	}
 
 	/** Shows a bad option at once, not in a loop that only logs it; a store that is away just now is no bad option. */

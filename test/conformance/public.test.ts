@@ -1,16 +1,20 @@
+import { administrationCases } from "./public-cases/administration.ts";
 import { badCallCases } from "./public-cases/bad-calls.ts";
 import { badCreateCases } from "./public-cases/bad-creates.ts";
 import { batchCases } from "./public-cases/batches.ts";
 import { bulkCases } from "./public-cases/bulk.ts";
 import { cancelCases } from "./public-cases/cancelling.ts";
 import { claimOrderCases } from "./public-cases/claim-order.ts";
+import { claimRequestCases } from "./public-cases/claim-requests.ts";
 import { claimWaitingCases } from "./public-cases/claim-waiting.ts";
 import { creationCases } from "./public-cases/creation.ts";
 import { eventWaitingCases } from "./public-cases/event-waiting.ts";
+import { feedCases } from "./public-cases/feeds.ts";
 import { fenceCases } from "./public-cases/fences.ts";
 import { handBackCases } from "./public-cases/hand-back.ts";
 import { historyCases } from "./public-cases/histories.ts";
 import { idempotencyCases } from "./public-cases/idempotency.ts";
+import { laneCases } from "./public-cases/lanes.ts";
 import { listFilterCases } from "./public-cases/list-filters.ts";
 import { listingCases } from "./public-cases/listing.ts";
 import { lostWorkCases } from "./public-cases/lost-work.ts";
@@ -27,6 +31,7 @@ import { tagCases } from "./public-cases/tags.ts";
 import { tenantCases } from "./public-cases/tenants.ts";
 import { timeoutCases } from "./public-cases/timeouts.ts";
 import { waitingCases } from "./public-cases/waiting.ts";
+import { workerRegistryCases } from "./public-cases/worker-registry.ts";
 import { publicRows } from "./public-rows.ts";
 import { publicSuite, type Subjects } from "./public-suite.ts";
 
@@ -37,6 +42,7 @@ const always: Subjects = {
 	batches: batchCases,
 	"claim order": claimOrderCases,
 	"claim waiting": claimWaitingCases,
+	"claim requests": claimRequestCases,
 	renewals: renewalCases,
 	fences: fenceCases,
 	retries: retryCases,
@@ -57,6 +63,10 @@ const always: Subjects = {
 	payloads: payloadCases,
 	waiting: waitingCases,
 	notices: noticeCases,
+	"worker registry": workerRegistryCases,
+	lanes: laneCases,
+	feeds: feedCases,
+	administration: administrationCases,
 	"bad creates": badCreateCases,
 	"bad calls": badCallCases,
 };

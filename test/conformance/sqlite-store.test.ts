@@ -46,6 +46,7 @@ it("rejects every commit of a transaction that failed, writes nothing of them, a
 	expect((await commit(store, [put("b", "1")], 0)).commit).toBe(before + 1);
 	expect((await commit(store, [large], 1)).results).toEqual([{ ok: true }]);
 	expect((await store.first(1, "q", 10)).entries).toHaveLength(1);
+	expect((await store.queueSizes(1, "")).queues).toEqual([{ queue: "q", size: 1 }]);
 	expect((await store.events(1, undefined, undefined, 10)).events).toHaveLength(1);
 	await store.close();
 });
@@ -109,6 +110,7 @@ it("brings documents and index of an earlier format up to date", async () => {
 			expect(records).toHaveLength(1200);
 			expect(records[7]).toEqual({ key: "key-0007", version: versions[partition], doc: "key-0007 was 7 in 1" });
 			expect((await store.queues(partition, "")).queues).toEqual(["new"]);
+			expect((await store.queueSizes(partition, "")).queues).toEqual([{ queue: "new", size: 1 }]);
 			expect((await store.first(partition, "new", 9)).entries).toEqual([{ score: 19, key: "key-0007" }]);
 		}
 		await store.close();

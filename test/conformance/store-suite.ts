@@ -3,11 +3,13 @@ import { suiteTitle } from "./case-count.ts";
 import { batchCases } from "./store-cases/batches.ts";
 import { blobCases } from "./store-cases/blobs.ts";
 import { durabilityCases } from "./store-cases/durability.ts";
+import { eventLogCases } from "./store-cases/event-log.ts";
 import { eventCases } from "./store-cases/events.ts";
 import { historyCases } from "./store-cases/histories.ts";
 import { noticeCases } from "./store-cases/notices.ts";
 import { partitionCases } from "./store-cases/partitions.ts";
 import { queueNameCases } from "./store-cases/queue-names.ts";
+import { queueSizeCases } from "./store-cases/queue-sizes.ts";
 import { queueCases } from "./store-cases/queues.ts";
 import { recordCases } from "./store-cases/records.ts";
 import { scanCases } from "./store-cases/scans.ts";
@@ -23,9 +25,11 @@ const subjects: Record<string, (test: Case) => void> = {
 	time: timeCases,
 	queues: queueCases,
 	"queue names": queueNameCases,
+	"queue sizes": queueSizeCases,
 	texts: textCases,
 	blobs: blobCases,
 	events: eventCases,
+	"event log": eventLogCases,
 	scans: scanCases,
 	notices: noticeCases,
 	turns: turnCases,

@@ -1,9 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { slotOf } from "../../src/kernel/ids.ts";
+import { claimRequestKey } from "../../src/kernel/records/claim-request.ts";
+import { EVENT_LOG_KEY } from "../../src/kernel/records/event-log.ts";
 import { executionDefaults, executionKey, makeExecution } from "../../src/kernel/records/execution.ts";
 import { idempotencyKeyDefaults } from "../../src/kernel/records/idempotency-key.ts";
 import { amend, decodeRecord, encodeRecord, makeRecord } from "../../src/kernel/records/record.ts";
-import { decode, recordTypeOf } from "../../src/kernel/records/record-types.ts";
+import { decode, recordTypeOf, slotOfKey } from "../../src/kernel/records/record-types.ts";
+import { workerKey } from "../../src/kernel/records/worker.ts";
 
 const id = `ex_${"0".repeat(32)}_7`;
 const defaults = { a: 1, b: "", c: null as null | object, d: false };
@@ -61,7 +65,16 @@ describe("record types", () => {
 		expect(recordTypeOf(`${id}/a3`)).toBe("attempt");
 		expect(recordTypeOf("key:n:k/with/slashes")).toBe("idempotencyKey");
 		expect(recordTypeOf("lane:n:ex_lane")).toBe("lane");
+		expect(recordTypeOf(workerKey("n", "i:1"))).toBe("worker");
+		expect(recordTypeOf(claimRequestKey("n", "i:1", "r/2"))).toBe("claimRequest");
+		expect(recordTypeOf(EVENT_LOG_KEY)).toBe("eventLog");
 		expect(recordTypeOf("budget:n:b")).toBeUndefined();
+	});
+
+	it("of a namespace's workers share its slot, whatever their instances are called", () => {
+		expect(slotOfKey(workerKey("n", "i:1"))).toBe(slotOf("n"));
+		expect(slotOfKey(workerKey("n", "another"))).toBe(slotOf("n"));
+		expect([slotOfKey(claimRequestKey("n", "i", "r")), slotOfKey(EVENT_LOG_KEY)]).toEqual([undefined, undefined]);
 	});
 
 	it("fill in the defaults of their kind", () => {

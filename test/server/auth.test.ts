@@ -11,6 +11,9 @@ const reads = [
 	"GET /v1/executions/:id/wait",
 	"GET /v1/executions/:id/events",
 	"GET /v1/executions/:id/attempts",
+	"GET /v1/workers",
+	"GET /v1/lanes",
+	"GET /v1/events",
 ];
 const submits = ["POST /v1/executions", "POST /v1/executions/batch"];
 const cancels = ["POST /v1/executions/:id/cancel"];
@@ -21,7 +24,10 @@ const operates = [
 	"POST /v1/executions/:id/revoke-lease",
 	"POST /v1/executions/bulk",
 	"DELETE /v1/executions/:id",
+	"GET /v1/admin/scanners",
 ];
+const removesWorkers = ["DELETE /v1/workers/:instanceId"];
+const administers = ["POST /v1/admin/backup"];
 const works = [
 	"POST /v1/claims",
 	"POST /v1/leases/renew",
@@ -32,13 +38,14 @@ const works = [
 	"POST /v1/executions/:id/release",
 	"POST /v1/executions/:id/progress",
 	"GET /v1/workers/:instanceId/notices",
+	"PUT /v1/workers/:instanceId",
 ];
 const may: Record<(typeof ROLES)[number], string[]> = {
 	viewer: reads,
 	submitter: [...reads, ...submits, ...cancels],
-	worker: [...reads, ...works, ...cancels],
-	operator: [...reads, ...submits, ...cancels, ...operates],
-	admin: [...reads, ...submits, ...cancels, ...operates, ...works],
+	worker: [...reads, ...works, ...cancels, ...removesWorkers],
+	operator: [...reads, ...submits, ...cancels, ...operates, ...removesWorkers],
+	admin: [...reads, ...submits, ...cancels, ...operates, ...works, ...removesWorkers, ...administers],
 };
 
 const guarded = (Object.keys(ACCESS) as RouteName[]).filter((name) => ACCESS[name] !== OPEN);

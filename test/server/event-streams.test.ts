@@ -103,7 +103,7 @@ test("following over HTTP and in process give the same, and end with the signal"
 		const found: unknown[] = [];
 		for await (const followed of ff.follow(id, { signal: controller.signal })) {
 			found.push(followed);
-			if (followed.event.type === "claimed") void stand.backend.leases.complete(id, { fence });
+			if (followed.event.type === "claimed") await stand.backend.leases.complete(id, { fence });
 			if (followed.event.type === "completed") controller.abort();
 		}
 		return found;

@@ -2,6 +2,7 @@ import type { Execution } from "../../src/contract/replies.ts";
 import { decodeEvent, type ExecutionEvent } from "../../src/kernel/events.ts";
 import { kernel, type Rules } from "../../src/kernel/kernel.ts";
 import type { Outcome } from "../../src/kernel/outcome.ts";
+import type { ClaimRequestRecord } from "../../src/kernel/records/claim-request.ts";
 import type { ExecutionRecord } from "../../src/kernel/records/execution.ts";
 import type { LaneRecord } from "../../src/kernel/records/lane.ts";
 import { publicState, type StateFields } from "../../src/kernel/state.ts";
@@ -41,6 +42,8 @@ export class Checker {
 	readonly #seq = new Map<string, number>();
 	readonly #docs = new Map<string, string>();
 	readonly #leaseUuids = new Map<string, { id: string; moment: number }>();
+	/** Leases by the instance that claimed them. */
+	readonly #claimedBy = new Map<string, { id: string; leaseId: string; moment: number; partition: SimPartition }[]>();
 	readonly #tokens = new Set<string>();
 	readonly #byKey = new Map<string, string>();
 	readonly removed = new Set<string>();
@@ -68,6 +71,8 @@ export class Checker {
 			this.#checkUnknownField(key, doc);
 			if (key.startsWith("journal:")) this.#checkJournal(key, JSON.parse(doc), unit);
 			else if (key.startsWith("group:")) this.#checkGroup(partition, key, unit, JSON.parse(doc));
+			else if (key.startsWith("claim:"))
+				this.#checkOneCall(partition, key, kernel.decode(key, doc) as ClaimRequestRecord, time);
 			else if (key.startsWith("ex_") && !key.includes("/")) {
 				const record = kernel.decode(key, doc) as ExecutionRecord;
 				for (const between of this.#intermediate.between(this.#docs.get(key), doc)) this.#pass(key, between);
@@ -81,6 +86,20 @@ export class Checker {
 			this.#docs.set(key, doc);
 		}
 		this.#checkLanes(partition, unit, events);
+		for (const { type, actor, executionId, leaseId } of events) {
+			if (type !== "claimed") continue;
+			const claimed = { id: executionId, leaseId: String(leaseId), moment: this.#world.moment, partition };
+			this.#claimedBy.set(actor, [...(this.#claimedBy.get(actor) ?? []), claimed]);
+		}
+	}
+
+	/** Within a partition a request takes leases in one call only, as long as it is remembered. */
+	#checkOneCall(partition: SimPartition, key: string, next: ClaimRequestRecord, time: number): void {
+		const { version, doc } = partition.read(key);
+		const before = version === 0 ? undefined : (kernel.decode(key, doc) as ClaimRequestRecord);
+		if (before && before.call !== next.call && before.expiresAt > time + TIME_TOLERANCE_MS) {
+			throw new Violation(`${key}: two calls took leases: ${before.leases} and ${next.leases}`);
+		}
 	}
 
 	/** A state that lasted no longer than its unit. */
@@ -243,6 +262,19 @@ export class Checker {
 		const given = this.#leaseUuids.get(uuidOf(leaseId));
 		if (given?.id !== id || given.moment < since) {
 			throw new Violation(`claim gave ${id} under ${leaseId}, a lease it never had during the call`);
+		}
+	}
+
+	/** A repeat must tell of every lease its request had taken before and that was held all the while. */
+	checkRepeated(instanceId: string, told: readonly string[], since: number): void {
+		for (const { id, leaseId, moment, partition } of this.#claimedBy.get(instanceId) ?? []) {
+			if (moment >= since || told.includes(leaseId)) continue;
+			const states = this.#during(id, since);
+			const { lease } = states[0] ?? {};
+			const held = states.every((record) => record?.lease?.id === leaseId);
+			if (held && lease && lease.acquiredAt + lease.ttlMs > partition.time) {
+				throw new Violation(`${instanceId} held ${id} under ${leaseId}; repeating its claim gave ${told}`);
+			}
 		}
 	}
 

@@ -1,6 +1,7 @@
 import { FlowFabricError } from "../../src/contract/errors.ts";
 import type { CreateRequest } from "../../src/contract/executions.ts";
 import type { Execution } from "../../src/contract/replies.ts";
+import type { ClaimRequest } from "../../src/contract/worker-protocol.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import type { Rules } from "../../src/kernel/kernel.ts";
@@ -186,28 +187,45 @@ export class Scenario {
 		};
 	}
 
-	#claim(waitMs: number): void {
+	#claim(waitMs: number, repeatable = true): void {
 		const random = this.#random;
 		const worker = `w${random.integer(1, 4)}`;
+		// An instance of its own per request: what it was given can be told from the events.
+		const requestId = repeatable && random.chance(0.4) ? `r${this.#counter++}` : undefined;
+		const repeats = requestId === undefined ? 0 : random.integer(0, 3);
 		const request = {
 			lanes: random.chance(0.5) ? LANES : [random.pick(LANES)],
 			...(random.chance(0.3) ? { kinds: ["a"] } : undefined),
 			workerId: worker,
-			instanceId: worker,
+			instanceId: requestId === undefined ? worker : `${worker}-${requestId}`,
+			...(requestId === undefined ? undefined : { requestId }),
 			max: random.integer(1, 3),
 			leaseMs: random.integer(100, 3000),
 			waitMs,
 		};
+		this.#sendClaim(request, this.world.moment, repeats);
+	}
+
+	/** A claim, and perhaps again: its answer may be lost, or late, and another engine may be asked. */
+	#sendClaim(request: ClaimRequest, firstSent: number, repeats: number): void {
 		this.#call(
 			(backend) => backend.leases.claim(request),
 			(heard, since) => {
 				if (heard.kind !== "ok") return;
-				for (const { id, lease } of heard.value) {
-					this.#checker.checkClaimed(id, lease.id, since);
-					this.#held.push({ id, fence: { leaseId: lease.id, epoch: lease.epoch } });
-				}
+				for (const { id, lease } of heard.value) this.#gotLease(id, lease, firstSent);
+				const told = heard.value.map(({ lease }) => lease.id);
+				if (request.requestId !== undefined) this.#checker.checkRepeated(request.instanceId, told, since);
 			},
 		);
+		if (repeats === 0) return;
+		const later = this.#random.pick([0, 20, 400, 1500]);
+		this.world.after(later, () => this.#sendClaim(request, firstSent, repeats - 1));
+	}
+
+	#gotLease(id: string, lease: { id: string; epoch: number }, since: number): void {
+		this.#checker.checkClaimed(id, lease.id, since);
+		const known = [...this.#held, ...this.#former].some(({ fence }) => fence.leaseId === lease.id);
+		if (!known) this.#held.push({ id, fence: { leaseId: lease.id, epoch: lease.epoch } });
 	}
 
 	/** A worker does something with a lease it holds, or believes to hold, or held once. */
@@ -431,7 +449,7 @@ export class Scenario {
 			if (this.#unfinished().length === 0 && round > 3) break;
 			// Again and again: a pause that was under way in a slow engine may land after the first.
 			if (round % 20 === 0) this.#openLanes();
-			this.#claim(200);
+			this.#claim(200, false);
 			for (const held of this.#held.splice(0)) {
 				this.#ask("complete", held.id, { op: "complete", fence: held.fence, result: null }, (backend) =>
 					backend.leases.complete(held.id, { fence: held.fence }),

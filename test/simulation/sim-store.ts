@@ -125,6 +125,18 @@ export class SimStore implements Store {
 		return this.#ask(partition, (at, time) => ({ time, entries: at.first(queue, count, after) }));
 	}
 
+	last(partition: number, queue: string, count: number) {
+		return this.#ask(partition, (at, time) => ({ time, entries: at.last(queue, count) }));
+	}
+
+	queueSizes(partition: number, prefix: string) {
+		return this.#ask(partition, (at, time) => ({ time, queues: at.queueSizes(prefix) }));
+	}
+
+	lastCommit(partition: number) {
+		return this.#ask(partition, (at, time) => ({ time, commit: at.commits }));
+	}
+
 	queues(partition: number, prefix: string) {
 		return this.#ask(partition, (at, time) => ({ time, queues: at.queueNames(prefix) }));
 	}

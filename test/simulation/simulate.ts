@@ -30,4 +30,5 @@ export const plantedBugs: Record<string, Bugs> = {
 	"the fence is skipped": { fenceSkipped: true },
 	"a placement is dropped": { placementDropped: true },
 	"the idempotency record is lost": { idempotencyKeyLost: true },
+	"what a claim took is not remembered": { claimRequestLost: true },
 };

@@ -80,6 +80,7 @@ export interface KernelBugs {
 	fenceSkipped?: boolean;
 	placementDropped?: boolean;
 	idempotencyKeyLost?: boolean;
+	claimRequestLost?: boolean;
 }
 
 export function simulatedKernel(bugs: KernelBugs): Kernel {
@@ -98,7 +99,10 @@ export function simulatedKernel(bugs: KernelBugs): Kernel {
 				? { complete: (tx, command, now) => rules.complete(tx, withLiveFence(tx, command), now) }
 				: undefined),
 			...(bugs.idempotencyKeyLost
-				? { create: (tx, command, now) => rules.create(withoutKeys(tx), command, now) }
+				? { create: (tx, command, now) => rules.create(withoutPuts(tx, "key:"), command, now) }
+				: undefined),
+			...(bugs.claimRequestLost
+				? { claim: (tx, command, now) => rules.claim(withoutPuts(tx, "claim:"), command, now) }
 				: undefined),
 		},
 		placement(key, record) {
@@ -123,10 +127,10 @@ function withLiveFence(tx: Tx, command: Parameters<Kernel["rules"]["complete"]>[
 	return record?.lease ? { ...command, fence: { leaseId: record.lease.id, epoch: record.lease.epoch } } : command;
 }
 
-function withoutKeys(tx: Tx): Tx {
+function withoutPuts(tx: Tx, prefix: string): Tx {
 	return new Proxy(tx, {
 		get(target, name) {
-			if (name === "put") return (key: string, record: object) => key.startsWith("key:") || target.put(key, record);
+			if (name === "put") return (key: string, record: object) => key.startsWith(prefix) || target.put(key, record);
 			const member = Reflect.get(target, name) as unknown;
 			return typeof member === "function" ? member.bind(target) : member;
 		},

@@ -20,6 +20,9 @@ export interface Caller {
 
 type Accepted<O extends Op> = Extract<OutcomeOf<O>, { ok: true }>;
 
+/** Commands about one execution, whose id says where they run. */
+type ExecutionOp = { [O in Op]: CommandOf<O> extends { executionId: string } ? O : never }[Op];
+
 /** What the calls of every area share: one caller at one engine. */
 export class Desk {
 	readonly engine: Engine;
@@ -49,14 +52,15 @@ export class Desk {
 		return this.engine.runner(this.engine.partitionOf(executionId));
 	}
 
-	async run<O extends Exclude<Op, "createMany" | "claim" | "tick">>(
-		_op: O,
-		command: CommandOf<O>,
-	): Promise<Accepted<O>> {
+	async run<O extends ExecutionOp>(op: O, command: CommandOf<O>): Promise<Accepted<O>> {
 		const { namespace } = this.caller;
 		// Whose work it is, the rule decides: what was read beforehand might be another's by then.
 		if (namespace !== undefined) (command as Target).namespace = namespace;
-		const outcome = await this.runnerOf(command.executionId).run<OutcomeOf<O>>(command);
+		return this.runOn(this.runnerOf((command as { executionId: string }).executionId), op, command);
+	}
+
+	async runOn<O extends Op>(runner: PartitionRunner, _op: O, command: CommandOf<O>): Promise<Accepted<O>> {
+		const outcome = await runner.run<OutcomeOf<O>>(command);
 		if (outcome.ok) return outcome as Accepted<O>;
 		throw refusalError(outcome as Extract<OutcomeOf<O>, { ok: false }>);
 	}

@@ -21,10 +21,12 @@ export class LocalLeases implements LeaseCalls {
 		const { lanes = ["default"], max = 1, leaseMs = 30_000, waitMs = 0, ...who } = protocol.claimRequest.check(request);
 		const namespace = this.#desk.namespaceFor(who.namespace);
 		this.#desk.engine.refuseIfClosed();
-		const records = await this.#desk.engine.dispatcher.claim(
-			{ namespace, lanes, kinds: who.kinds, max, leaseMs, waitMs, workerId: who.workerId, instanceId: who.instanceId },
-			signal,
-		);
+		const { kinds, workerId, instanceId, requestId } = who;
+		const claim = { namespace, lanes, kinds, max, leaseMs, waitMs, workerId, instanceId };
+		const { dispatcher, claimRequests } = this.#desk.engine;
+		const records = await (requestId === undefined
+			? dispatcher.claim(claim, signal)
+			: claimRequests.claim(claim, requestId, signal));
 		return Promise.all(records.map((record) => this.#claimed(record)));
 	}
 

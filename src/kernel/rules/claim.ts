@@ -2,8 +2,10 @@ import { makeId, trustedSlot } from "../ids.ts";
 import type { Outcome } from "../outcome.ts";
 import { isClaimable } from "../placement.ts";
 import { attemptKey, makeAttemptRecord } from "../records/attempt.ts";
+import { type ClaimRequestRecord, makeClaimRequest } from "../records/claim-request.ts";
 import { type Attempt, type AttemptType, type ExecutionRecord, executionKey } from "../records/execution.ts";
 import { laneKey } from "../records/lane.ts";
+import type { Key } from "../records/record.ts";
 import { claimed } from "../state.ts";
 import { copyOf, transition } from "../transition.ts";
 import type { Entry, Tx } from "../tx.ts";
@@ -26,15 +28,23 @@ export interface ClaimCommand {
 	/** Take the first whatever its size. */
 	atLeastOne: boolean;
 	actor: string;
+	/** Remembers what is taken, for whoever repeats the request; `call` is the same for all commands of one call. */
+	request?: { key: Key<ClaimRequestRecord>; call: string };
 }
 
-/** `lanePaused` says that there is no use in looking again before the lane changes. */
-export type ClaimOutcome = Outcome<{ executions: ExecutionRecord[]; lanePaused?: true }>;
+/**
+ * `lanePaused` says that there is no use in looking again before the lane changes, `repeated` that another call under
+ * the same request id has taken leases here, which are the answer.
+ */
+export type ClaimOutcome = Outcome<{ executions: ExecutionRecord[]; lanePaused?: true; repeated?: true }>;
 
 /** Candidates looked at beyond `max`, so that a few stale entries at the head cost no second call. */
 const SPARE_CANDIDATES = 8;
 
 export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome {
+	const { request } = command;
+	if (request && isRepeated(tx.getFresh(request.key), request.call, now))
+		return { ok: true, executions: [], repeated: true };
 	const copy = tx.get(laneKey(command.namespace, command.lane));
 	if (copy?.state === "paused") return { ok: true, executions: [], lanePaused: true };
 
@@ -52,7 +62,24 @@ export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome 
 		if (uuid === undefined) break;
 		executions.push(lease(tx, record, command, uuid, now));
 	}
+	if (request && executions.length > 0) rememberIn(tx, request, executions, now + command.leaseMs);
 	return { ok: true, executions };
+}
+
+const isRepeated = (known: ClaimRequestRecord | undefined, call: string, now: number): boolean =>
+	known !== undefined && known.call !== call && known.expiresAt > now;
+
+/** A call takes from a partition more than once when it asks for much, or for several lanes. */
+function rememberIn(
+	tx: Tx,
+	{ key, call }: NonNullable<ClaimCommand["request"]>,
+	executions: ExecutionRecord[],
+	expiresAt: number,
+): void {
+	const known = tx.getFresh(key);
+	const leases: [string, string][] = executions.map((execution) => [execution.id, execution.lease?.id ?? ""]);
+	if (known?.call === call) leases.unshift(...known.leases);
+	tx.put(key, makeClaimRequest({ call, leases, expiresAt }));
 }
 
 function matches(record: ExecutionRecord, command: ClaimCommand): boolean {

@@ -1,9 +1,11 @@
 import type { Outcome } from "../outcome.ts";
 import { DEFAULT_MAX_RECLAIMS } from "../policy.ts";
+import type { ClaimRequestRecord } from "../records/claim-request.ts";
 import { type ExecutionRecord, executionKey } from "../records/execution.ts";
 import type { IdempotencyKeyRecord } from "../records/idempotency-key.ts";
 import type { Key } from "../records/record.ts";
 import { recordTypeOf } from "../records/record-types.ts";
+import { type WorkerRecord, workerExpiresAt } from "../records/worker.ts";
 import { eligible } from "../state.ts";
 import { type Duty, timersOf } from "../timers.ts";
 import { type Deed, endAttemptIn, ending, leaseEvent, takeLease, transition } from "../transition.ts";
@@ -32,17 +34,28 @@ export function tick(tx: Tx, command: TickCommand, now: number): TickOutcome {
 		case "execution":
 			return tickExecution(tx, command, now);
 		case "idempotencyKey":
-			return tickIdempotencyKey(tx, command.key, now);
+			return drop(tx, command.key as Key<IdempotencyKeyRecord>, (record) => record.expiresAt, "key_expiry", now);
+		case "claimRequest":
+			return drop(tx, command.key as Key<ClaimRequestRecord>, (record) => record.expiresAt, "request_expiry", now);
+		case "worker":
+			return drop(tx, command.key as Key<WorkerRecord>, workerExpiresAt, "worker_expiry", now);
 		default:
 			return { ok: true };
 	}
 }
 
-function tickIdempotencyKey(tx: Tx, key: Key<IdempotencyKeyRecord>, now: number): TickOutcome {
+/** A record that only ever waits to go. */
+function drop<R extends object>(
+	tx: Tx,
+	key: Key<R>,
+	expiresAt: (record: R) => number,
+	duty: Duty,
+	now: number,
+): TickOutcome {
 	const record = tx.get(key);
-	if (!record || record.expiresAt > now) return { ok: true };
+	if (!record || expiresAt(record) > now) return { ok: true };
 	tx.remove(key);
-	return { ok: true, duty: "key_expiry" };
+	return { ok: true, duty };
 }
 
 function tickExecution(tx: Tx, command: TickCommand, now: number): TickOutcome {
@@ -93,6 +106,8 @@ function perform(tx: Tx, record: ExecutionRecord, duty: Duty, jitter: number, de
 			});
 			return;
 		case "key_expiry":
+		case "request_expiry":
+		case "worker_expiry":
 			return;
 	}
 }

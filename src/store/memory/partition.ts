@@ -1,12 +1,14 @@
 import {
 	type Batch,
 	type CommitReply,
+	EVENT_LOG,
 	type EventEntry,
 	hasWrites,
 	type LoggedEvent,
 	type LogPosition,
 	type Notice,
 	type QueuePosition,
+	type QueueSize,
 	type StoredRecord,
 	TIME_TOLERANCE_MS,
 	TURN_MS,
@@ -58,6 +60,14 @@ export class MemoryPartition {
 
 	first(queue: string, count: number, after?: QueuePosition): QueuePosition[] {
 		return this.queues.get(queue)?.first(count, after) ?? [];
+	}
+
+	last(queue: string, count: number): QueuePosition[] {
+		return this.queues.get(queue)?.last(count) ?? [];
+	}
+
+	queueSizes(prefix: string): QueueSize[] {
+		return this.queueNames(prefix).map((queue) => ({ queue, size: this.queues.get(queue)?.size ?? 0 }));
 	}
 
 	queueNames(prefix: string): string[] {
@@ -191,6 +201,7 @@ export class MemoryPartition {
 			this.#append(event, commit, eventsBefore + n);
 		});
 		for (const owner of unit.forgotten) this.#forget(owner);
+		if (unit.events.length > 0 && this.watches.has(EVENT_LOG)) notice.changed.push(EVENT_LOG);
 	}
 
 	#append(event: EventEntry, commit: number, index: number): void {

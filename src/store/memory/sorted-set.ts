@@ -55,6 +55,15 @@ export class SortedSet {
 		return found;
 	}
 
+	last(count: number): QueuePosition[] {
+		const found: QueuePosition[] = [];
+		for (let at = this.#chunks.length - 1; at >= 0 && found.length < count; at--) {
+			const chunk = this.#chunks[at] ?? [];
+			for (let i = chunk.length - 1; i >= 0 && found.length < count; i--) found.push(chunk[i] as QueuePosition);
+		}
+		return found;
+	}
+
 	/** The last chunk that starts at or before the entry, else the first. */
 	#chunkFor(entry: QueuePosition): number {
 		let low = 0;

@@ -32,6 +32,21 @@ export class MemoryStore implements Store {
 		return { time: at.tell(this.#clock()), entries: at.first(queue, count, after) };
 	}
 
+	async last(partition: number, queue: string, count: number) {
+		const at = this.#at(partition);
+		return { time: at.tell(this.#clock()), entries: at.last(queue, count) };
+	}
+
+	async queueSizes(partition: number, prefix: string) {
+		const at = this.#at(partition);
+		return { time: at.tell(this.#clock()), queues: at.queueSizes(prefix) };
+	}
+
+	async lastCommit(partition: number) {
+		const at = this.#at(partition);
+		return { time: at.tell(this.#clock()), commit: at.commits };
+	}
+
 	async queues(partition: number, prefix: string) {
 		const at = this.#at(partition);
 		return { time: at.tell(this.#clock()), queues: at.queueNames(prefix) };

@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { IndexEntry } from "../port.ts";
+import { QueueSizes } from "./queue-sizes.ts";
 import { RowBuffer } from "./row-buffer.ts";
 import { insertEntries, removeEntries } from "./schema.ts";
 import { toText } from "./text.ts";
@@ -14,6 +15,7 @@ const WIDTH = 4;
 export class IndexChanges {
 	readonly #added: RowBuffer;
 	readonly #removed: RowBuffer;
+	readonly #sizes: QueueSizes;
 	/** The unit that last touched a key's entries, of those not written yet. */
 	readonly #touched = new Map<string, number>();
 	#unit = 0;
@@ -21,6 +23,7 @@ export class IndexChanges {
 	constructor(db: Database) {
 		this.#added = new RowBuffer(db, WIDTH, insertEntries);
 		this.#removed = new RowBuffer(db, WIDTH, removeEntries);
+		this.#sizes = new QueueSizes(db);
 	}
 
 	nextUnit(): void {
@@ -29,35 +32,49 @@ export class IndexChanges {
 
 	remove(partition: number, { queue, score, key }: IndexEntry): void {
 		this.#touch(key);
+		this.#sizes.change(partition, queue, -1);
 		this.#removed.add(partition, toText(queue), score, toText(key));
-		if (this.#removed.full) this.#removed.flush();
+		if (this.#removed.full) this.#write(this.#removed);
 	}
 
 	add(partition: number, { queue, score, key }: IndexEntry): void {
 		this.#touch(key);
+		this.#sizes.change(partition, queue, 1);
 		this.#added.add(partition, toText(queue), score, toText(key));
 		if (this.#added.full) {
-			this.#removed.flush();
-			this.#added.flush();
+			this.#write(this.#removed);
+			this.#write(this.#added);
 		}
 	}
 
+	/** Brings everything into the tables, the sizes of queues too. */
 	flush(): void {
-		this.#removed.flush();
-		this.#added.flush();
-		this.#touched.clear();
+		this.#writeEntries();
+		this.#sizes.flush();
 	}
 
 	drop(): void {
 		this.#removed.drop();
 		this.#added.drop();
+		this.#sizes.drop();
 		this.#touched.clear();
 	}
 
 	#touch(key: string): void {
 		const by = this.#touched.get(key);
 		if (by === this.#unit) return;
-		if (by !== undefined) this.flush();
+		if (by !== undefined) this.#writeEntries();
 		this.#touched.set(key, this.#unit);
+	}
+
+	#writeEntries(): void {
+		this.#write(this.#removed);
+		this.#write(this.#added);
+		this.#touched.clear();
+	}
+
+	#write(rows: RowBuffer): void {
+		const { count } = rows;
+		if (rows.flush() < count) this.#sizes.doubt();
 	}
 }

@@ -16,6 +16,7 @@ export function migrateRecords(db: Database, from: number, format: RecordFormat)
 	const index = new IndexChanges(db);
 	db.transaction(() => {
 		db.prepare(sql.removeAllEntries).run();
+		db.prepare(sql.removeAllSizes).run();
 		for (const { partition, key, doc } of allRecords(db)) {
 			const migrated = format.migrate(from, key, doc);
 			if (migrated !== doc) rewrite.run(toText(migrated), partition, toText(key));

@@ -1,6 +1,7 @@
 import {
 	type Batch,
 	type CommitReply,
+	EVENT_LOG,
 	hasWrites,
 	type Notice,
 	TIME_TOLERANCE_MS,
@@ -53,6 +54,10 @@ export class SqlitePartition {
 	tell(): number {
 		this.#time = Math.max(this.#time, this.#clock());
 		return this.#time;
+	}
+
+	get commits(): number {
+		return this.#commits;
 	}
 
 	reload(): void {
@@ -155,6 +160,7 @@ export class SqlitePartition {
 	#noteChanged(unit: Unit, notice: Notice): void {
 		for (const { key } of unit.put) if (this.watches.has(key)) notice.changed.push(key);
 		for (const key of unit.removed) if (this.watches.has(key)) notice.changed.push(key);
+		if (unit.events.length > 0 && this.watches.has(EVENT_LOG)) notice.changed.push(EVENT_LOG);
 	}
 
 	/**

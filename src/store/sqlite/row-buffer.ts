@@ -12,15 +12,22 @@ const STEPS = [32, 8, 1];
 export class RowBuffer {
 	readonly #values: Value[] = [];
 	readonly #steps: { length: number; statement: Statement }[];
+	readonly #width: number;
 	readonly #full: number;
 
 	constructor(db: Database, width: number, sql: (rows: number) => string) {
 		this.#steps = STEPS.map((rows) => ({ length: rows * width, statement: db.prepare(sql(rows)) }));
+		this.#width = width;
 		this.#full = width * Math.max(...STEPS);
 	}
 
 	get full(): boolean {
 		return this.#values.length >= this.#full;
+	}
+
+	/** Rows that wait. */
+	get count(): number {
+		return this.#values.length / this.#width;
 	}
 
 	add(...row: Value[]): void {

@@ -33,6 +33,10 @@ CREATE TABLE entry (
 	partition INTEGER, queue TEXT, score INTEGER, key TEXT,
 	PRIMARY KEY (partition, queue, score, key)
 ) WITHOUT ROWID;
+CREATE TABLE queue_size (
+	partition INTEGER, queue TEXT, size INTEGER NOT NULL,
+	PRIMARY KEY (partition, queue)
+) WITHOUT ROWID;
 CREATE TABLE blob (
 	id INTEGER PRIMARY KEY, partition INTEGER NOT NULL, key TEXT NOT NULL, bytes BLOB NOT NULL,
 	UNIQUE (partition, key)
@@ -87,7 +91,19 @@ export const firstEntriesAfter = `SELECT score, key FROM entry WHERE partition =
 export const firstScore = "SELECT score FROM entry WHERE partition = ? AND queue = ? ORDER BY score LIMIT 1";
 export const queueFrom = "SELECT queue FROM entry WHERE partition = ? AND queue >= ? ORDER BY queue LIMIT 1";
 export const queueAfter = "SELECT queue FROM entry WHERE partition = ? AND queue > ? ORDER BY queue LIMIT 1";
+export const lastEntries =
+	"SELECT score, key FROM entry WHERE partition = ? AND queue = ? ORDER BY score DESC, key DESC LIMIT ?";
 export const removeAllEntries = "DELETE FROM entry";
+
+/** Sizes are kept beside the entries: counting a queue means walking through all of it. */
+export const addToSize = `INSERT INTO queue_size (partition, queue, size) VALUES (?, ?, ?)
+	ON CONFLICT (partition, queue) DO UPDATE SET size = size + excluded.size`;
+export const removeEmptySize = "DELETE FROM queue_size WHERE partition = ? AND queue = ? AND size = 0";
+export const countEntries = "SELECT COUNT(*) FROM entry WHERE partition = ? AND queue = ?";
+export const setSize = `INSERT INTO queue_size (partition, queue, size) VALUES (?, ?, ?)
+	ON CONFLICT (partition, queue) DO UPDATE SET size = excluded.size`;
+export const sizesFrom = "SELECT queue, size FROM queue_size WHERE partition = ? AND queue >= ? ORDER BY queue";
+export const removeAllSizes = "DELETE FROM queue_size";
 
 export const selectBlob = "SELECT bytes FROM blob WHERE partition = ? AND key = ?";
 export const putBlob = `INSERT INTO blob (partition, key, bytes) VALUES (?, ?, ?)

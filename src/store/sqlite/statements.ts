@@ -15,6 +15,11 @@ export interface EntryRow {
 	key: Text;
 }
 
+export interface SizeRow {
+	queue: Text;
+	size: number;
+}
+
 export interface EventRow {
 	commit: number;
 	place: number;
@@ -31,6 +36,7 @@ interface Prepared<P extends unknown[], R> {
 	run(...parameters: P): { changes: number };
 	get(...parameters: P): R | undefined;
 	all(...parameters: P): R[];
+	iterate(...parameters: P): Iterable<R>;
 }
 
 /** Everything a partition runs on its tables, prepared once per open file and shared by all partitions. */
@@ -60,6 +66,8 @@ export function prepareStatements(db: Database) {
 		firstEntries: prepare<[number, Text, number], EntryRow>(sql.firstEntries),
 		firstEntriesAfter: prepare<[number, Text, number, Text, number], EntryRow>(sql.firstEntriesAfter),
 		firstScore: column<[number, Text], number>(sql.firstScore),
+		lastEntries: prepare<[number, Text, number], EntryRow>(sql.lastEntries),
+		sizesFrom: prepare<[number, Text], SizeRow>(sql.sizesFrom),
 		queueFrom: column<[number, Text], Text>(sql.queueFrom),
 		queueAfter: column<[number, Text], Text>(sql.queueAfter),
 

@@ -7,12 +7,14 @@ import {
 	type LogPosition,
 	type Notice,
 	type QueuePosition,
+	type Snapshot,
 	type Store,
 	StoreError,
 } from "../port.ts";
 import { type Committed, SqlitePartition } from "./partition.ts";
+import { copyDatabase } from "./snapshot.ts";
 import { prepareStatements, type RecordRow, type Statements } from "./statements.ts";
-import { fromText, toText } from "./text.ts";
+import { fromText, type Text, toText } from "./text.ts";
 
 /** Events let go at a time, so that a long trim does not hold up everything else. */
 const TRIM_STEP = 1000;
@@ -33,6 +35,7 @@ export class SqliteStore implements Store {
 	readonly writesPerBatch = 128;
 	readonly #db: Database;
 	readonly #run: Statements;
+	readonly #clock: () => number;
 	readonly #partitions: SqlitePartition[];
 	#jobs: Job[] = [];
 	#listeners: ((notice: Notice) => void)[] = [];
@@ -43,6 +46,7 @@ export class SqliteStore implements Store {
 	constructor(db: Database, partitions: number, clock: () => number) {
 		this.#db = db;
 		this.#run = prepareStatements(db);
+		this.#clock = clock;
 		this.#partitions = Array.from({ length: partitions }, (_, index) => new SqlitePartition(index, this.#run, clock));
 	}
 
@@ -77,6 +81,30 @@ export class SqliteStore implements Store {
 			];
 			return { queues: found.filter((name) => name.startsWith(prefix)).sort() };
 		});
+	}
+
+	async last(partition: number, queue: string, count: number) {
+		return this.#ask(partition, () => ({
+			entries: this.#run.lastEntries
+				.all(partition, toText(queue), count)
+				.map(({ score, key }) => ({ score, key: fromText(key) })),
+		}));
+	}
+
+	async queueSizes(partition: number, prefix: string) {
+		return this.#ask(partition, () => {
+			const start = toText(prefix);
+			const found = [
+				...this.#sizesFrom(partition, typeof start === "string" ? start : "", prefix, "string"),
+				...this.#sizesFrom(partition, Buffer.alloc(0), "", "object"),
+			];
+			const queues = found.filter(({ queue }) => queue.startsWith(prefix));
+			return { queues: queues.sort((a, b) => (a.queue < b.queue ? -1 : 1)) };
+		});
+	}
+
+	async lastCommit(partition: number) {
+		return this.#ask(partition, (at) => ({ commit: at.commits }));
 	}
 
 	commit(partition: number, batch: Batch): Promise<CommitReply> {
@@ -147,6 +175,17 @@ export class SqliteStore implements Store {
 		this.#listeners.push(listener);
 	}
 
+	/** A copy in a file beside this one, gone when it is let go of. */
+	async snapshot(): Promise<Snapshot> {
+		if (this.#closed) throw new StoreError("the store is closed", { applied: "no" });
+		try {
+			const { db, discard } = await copyDatabase(this.#db);
+			return { store: new SqliteStore(db, this.partitions, this.#clock), discard };
+		} catch (error) {
+			throw new StoreError(`the file could not be copied: ${reason(error)}`, { applied: "no", cause: error });
+		}
+	}
+
 	/** Commits that wait are written first. */
 	async close(): Promise<void> {
 		if (this.#closed) return;
@@ -181,6 +220,15 @@ export class SqliteStore implements Store {
 		while (name !== undefined && fits(name) && (typeof start !== "string" || fromText(name).startsWith(start))) {
 			yield fromText(name);
 			name = this.#run.queueAfter.get(partition, name);
+		}
+	}
+
+	/** Sizes from a name on, as long as names are of one kind of text and start as asked. */
+	*#sizesFrom(partition: number, start: Text, prefix: string, kind: "string" | "object") {
+		for (const { queue, size } of this.#run.sizesFrom.iterate(partition, start)) {
+			const name = fromText(queue);
+			if (typeof queue !== kind || !name.startsWith(prefix)) return;
+			yield { queue: name, size };
 		}
 	}
 

@@ -1,5 +1,7 @@
-import type { LoggedEvent, LogPosition, RecordFormat, Store } from "../port.ts";
+import type { LoggedEvent, LogPosition, RecordFormat, Snapshot } from "../port.ts";
 import type { Counts, Line } from "./line.ts";
+
+type Exportable = Snapshot["store"];
 
 const RECORDS_PER_PAGE = 500;
 const EVENTS_PER_PAGE = 200;
@@ -8,9 +10,9 @@ const BLOBS_PER_PAGE = 100;
 /**
  * All a store holds, as lines without their line ends; the index is left out, since it follows from the records, and so
  * are events whose owner is gone. Only a page is in memory at a time. Nothing should write meanwhile: an export is no
- * snapshot.
+ * snapshot, but can be made of one.
  */
-export async function* exportStore(store: Store, format: RecordFormat): AsyncIterable<string> {
+export async function* exportStore(store: Exportable, format: Pick<RecordFormat, "format">): AsyncIterable<string> {
 	const counts: Counts = { records: 0, blobs: 0, events: 0 };
 	yield text({ flowfabric: "export", format: format.format, partitions: store.partitions });
 	for (let partition = 0; partition < store.partitions; partition++) {
@@ -32,7 +34,7 @@ export async function* exportStore(store: Store, format: RecordFormat): AsyncIte
 
 const text = (line: Line): string => JSON.stringify(line);
 
-async function* records(store: Store, partition: number) {
+async function* records(store: Exportable, partition: number) {
 	let after: string | undefined;
 	for (;;) {
 		const page = (await store.scan(partition, after, RECORDS_PER_PAGE)).records;
@@ -43,7 +45,7 @@ async function* records(store: Store, partition: number) {
 }
 
 /** Blobs one by one: each may be as large as many pages of records. */
-async function* blobs(store: Store, partition: number) {
+async function* blobs(store: Exportable, partition: number) {
 	let after: string | undefined;
 	for (;;) {
 		const { keys } = await store.scanBlobs(partition, after, BLOBS_PER_PAGE);
@@ -57,7 +59,7 @@ async function* blobs(store: Store, partition: number) {
 }
 
 /** All partitions' logs, merged by time: where partitions become fewer, a log does not jump back and forth. */
-async function* allEvents(store: Store) {
+async function* allEvents(store: Exportable) {
 	const logs = Array.from({ length: store.partitions }, (_, partition) => ({
 		partition,
 		log: events(store, partition),
@@ -74,7 +76,7 @@ async function* allEvents(store: Store) {
 	}
 }
 
-async function* events(store: Store, partition: number): AsyncGenerator<LoggedEvent, undefined> {
+async function* events(store: Exportable, partition: number): AsyncGenerator<LoggedEvent, undefined> {
 	let after: LogPosition | undefined;
 	for (;;) {
 		const page = (await store.events(partition, undefined, after, EVENTS_PER_PAGE)).events;
@@ -86,7 +88,7 @@ async function* events(store: Store, partition: number): AsyncGenerator<LoggedEv
 
 /** The log does not tell which owners were forgotten; their histories do. */
 async function withoutOrphans(
-	store: Store,
+	store: Exportable,
 	partition: number,
 	page: readonly LoggedEvent[],
 	after: LogPosition | undefined,

@@ -234,6 +234,9 @@ local function commit(keys, args)
 			notice.changed[#notice.changed + 1] = member(k)
 		end
 	end
+	if header[4] and told > 0 and call('HEXISTS', keys[WATCHED], EVENT_LOG) == 1 then
+		notice.changed[#notice.changed + 1] = EVENT_LOG
+	end
 	notify(args, notice)
 	if writes then
 		local memo = args[NUMBER] .. ' ' .. commits .. ' ' .. time

@@ -1,3 +1,4 @@
+import { EVENT_LOG } from "../port.ts";
 import { COMMIT_FUNCTION } from "./commit-function.ts";
 
 /**
@@ -22,7 +23,7 @@ local HEADER, LOG, DIRECTORY, WATCHED, TURNS, FIXED_KEYS = 1, 2, 3, 4, 5, 5
 local SHAPE, CLOCK, ENGINE, NUMBER, AT, VERSIONS, CHANNEL, PARTITION, EVENTS, LENGTHS, FIXED_ARGS =
 	1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10
 local WIDTH, VERSION_FORM, ABSENT, LENGTH_WIDTH = 14, '%014d', '00000000000000', 10
-local TOLERANCE_MS, TURN_MS = 1000, 250
+local TOLERANCE_MS, TURN_MS, EVENT_LOG = 1000, 250, '${EVENT_LOG}'
 -- Lua hands at most about 8000 values to a function.
 local MOST = 4000
 

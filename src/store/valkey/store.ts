@@ -99,12 +99,7 @@ export class ValkeyStore implements Store {
 		const [time, flat] = after
 			? await this.#call<string[]>("ff_behind", declared, String(count), String(after.score), entryOf(after))
 			: await this.#call<string[]>("ff_ask", declared, "ZRANGE", "0", String(count - 1), "WITHSCORES");
-		const entries: QueuePosition[] = [];
-		for (let n = 0; n < flat.length; n += 2) {
-			const entry = flat[n] ?? "";
-			entries.push({ key: fromText(entry.slice(0, entry.lastIndexOf("\0"))), score: Number(flat[n + 1]) });
-		}
-		return { time, entries };
+		return { time, entries: entriesOf(flat) };
 	}
 
 	async queues(partition: number, prefix: string) {
@@ -113,6 +108,27 @@ export class ValkeyStore implements Store {
 		const range = ["ZRANGE", start ? `[${start}` : "-", start ? `(${start}\u{10ffff}` : "+", "BYLEX"];
 		const [time, queues] = await this.#call<string[]>("ff_ask", [header, directory], ...range);
 		return { time, queues: queues.map(fromText) };
+	}
+
+	async last(partition: number, queue: string, count: number) {
+		const at = this.#at(partition);
+		const range = ["ZRANGE", "0", String(count - 1), "REV", "WITHSCORES"];
+		const [time, flat] = await this.#call<string[]>("ff_ask", [at.fixed[0], at.queue(queue)], ...range);
+		return { time, entries: entriesOf(flat) };
+	}
+
+	async queueSizes(partition: number, prefix: string) {
+		const at = this.#at(partition);
+		const { time, queues } = await this.queues(partition, prefix);
+		const sizes = await Promise.all(queues.map((queue) => this.#sent(this.#client.zcard(at.queue(queue)))));
+		const sized = queues.map((queue, n) => ({ queue, size: sizes[n] ?? 0 }));
+		return { time, queues: sized.filter(({ size }) => size > 0) };
+	}
+
+	async lastCommit(partition: number) {
+		const [header] = this.#at(partition).fixed;
+		const [time, commit] = await this.#call<string | null>("ff_ask", [header, header], "HGET", "commits");
+		return { time, commit: Number(commit ?? 0) };
 	}
 
 	async commit(partition: number, batch: Batch): Promise<CommitReply> {
@@ -257,6 +273,15 @@ export class ValkeyStore implements Store {
 function storedRecord(key: string, version: string | null, doc: string | null): StoredRecord {
 	const number = Number(version ?? 0);
 	return { key, version: number, doc: number > 0 ? fromText(doc ?? "") : "" };
+}
+
+function entriesOf(flat: readonly string[]): QueuePosition[] {
+	const entries: QueuePosition[] = [];
+	for (let n = 0; n < flat.length; n += 2) {
+		const entry = flat[n] ?? "";
+		entries.push({ key: fromText(entry.slice(0, entry.lastIndexOf("\0"))), score: Number(flat[n + 1]) });
+	}
+	return entries;
 }
 
 const entryOf = ({ key, score }: QueuePosition): string => `${toText(key)}\0${score}`;

@@ -163,4 +163,42 @@ export function reopeningCases(test: PublicCase): void {
 		await scene.reopen();
 		expect(await scene.take()).toMatchObject({ id, lease: { epoch: 2 } });
 	});
+
+	test("a repeated claim still gives the leases of the first", async (scene) => {
+		await scene.create();
+		await scene.create();
+		const first = await scene.claim({ requestId: "r" });
+		await scene.reopen(1000);
+		expect(await scene.claim({ requestId: "r" })).toEqual(first);
+		await scene.clock.advance(29_000);
+		expect((await scene.take({ requestId: "r" })).lease.id).not.toBe(first[0]?.lease.id);
+	});
+
+	test("registered workers are still there, and gone if their time came meanwhile", async (scene) => {
+		const offer = { workerId: "w", capabilities: ["gpu"], lanes: ["default"] };
+		const long = await scene.backend.workers.register("long", { ...offer, ttlMs: 60_000 });
+		await scene.backend.workers.register("short", offer);
+		await scene.reopen(30_000);
+		expect(await scene.ff.workers()).toEqual({ workers: [long] });
+	});
+
+	test("lanes are as deep as they were", async (scene) => {
+		for (let n = 0; n < 5; n++) await scene.create({ lane: "a" });
+		await scene.finished({ lane: "b" });
+		const { lanes } = await scene.ff.lanes();
+		await scene.reopen();
+		expect(await scene.ff.lanes()).toEqual({ lanes: lanes.map((lane) => ({ ...lane, perMinute: 0 })) });
+	});
+
+	test("a feed goes on where it was and skips nothing", async (scene) => {
+		const before = await scene.create();
+		const { nextCursor } = await scene.ff.feed();
+		await scene.clock.advance(1);
+		const unread = await scene.create();
+		await scene.reopen(1000);
+		const after = await scene.create();
+		const { events } = await scene.ff.feed({ cursor: nextCursor });
+		expect(events.map(({ executionId }) => executionId)).toEqual([unread, after]);
+		expect((await scene.ff.feed()).events[0]?.executionId).toBe(before);
+	});
 }

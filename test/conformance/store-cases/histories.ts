@@ -61,9 +61,11 @@ async function contents(store: Store, partition: number): Promise<unknown> {
 	const { events } = await store.events(partition, undefined, undefined, 10_000);
 	const { blobs } = await store.readBlobs(partition, KEYS);
 	const { queues } = await store.queues(partition, "");
+	const sizes = await store.queueSizes(partition, "");
 	return {
 		records: records.map(({ key, doc }) => [key, doc]),
 		blobs: blobs.map((blob) => blob && [...blob]),
+		sizes: sizes.queues,
 		queues: await Promise.all(
 			queues.map(async (queue) => [queue, (await store.first(partition, queue, 1000)).entries]),
 		),

@@ -1,0 +1,66 @@
+import type { AdminCalls } from "../contract/backend.ts";
+import type { ScannerView } from "../contract/replies.ts";
+import type { Flow } from "./exchange.ts";
+import type { Transport } from "./transport.ts";
+
+/** Lines read ahead of whoever takes them. */
+const ENOUGH_AHEAD = 1000;
+
+export class RemoteAdmin implements AdminCalls {
+	readonly #transport: Transport;
+
+	constructor(transport: Transport) {
+		this.#transport = transport;
+	}
+
+	async scanners(): Promise<{ scanners: ScannerView[] }> {
+		return this.#transport.json({ method: "GET", path: "/v1/admin/scanners", repeat: "always" });
+	}
+
+	/** Asked once: whether it is ready now is the question. */
+	async ready(): Promise<void> {
+		await this.#transport.send({ method: "GET", path: "/readyz", repeat: "never" });
+	}
+
+	async *backup(): AsyncGenerator<string> {
+		const controller = new AbortController();
+		const decoder = new TextDecoder();
+		const lines: string[] = [];
+		let rest = "";
+		let flow: Flow | undefined;
+		let wake = () => {};
+		let end: { error?: unknown } | undefined;
+		const finish = (error?: unknown) => {
+			end = { error };
+			wake();
+		};
+		this.#transport
+			.stream("POST", "/v1/admin/backup", {}, controller.signal, {
+				opened: (opened) => {
+					flow = opened;
+				},
+				received(chunk) {
+					const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+					rest = parts.pop() ?? "";
+					lines.push(...parts);
+					if (lines.length > ENOUGH_AHEAD) flow?.pause();
+					wake();
+				},
+			})
+			.then(() => finish(), finish);
+		try {
+			for (;;) {
+				for (let line = lines.shift(); line !== undefined; line = lines.shift()) yield line;
+				if (end) {
+					if (end.error !== undefined) throw end.error;
+					return;
+				}
+				const more = new Promise<void>((resolve) => (wake = resolve));
+				flow?.resume();
+				await more;
+			}
+		} finally {
+			controller.abort();
+		}
+	}
+}

@@ -1,0 +1,39 @@
+import type { FeedCalls, LaneCalls } from "../contract/backend.ts";
+import { type FeedRequest, feedRequest } from "../contract/feed.ts";
+import { type LanesRequest, lanesRequest } from "../contract/lanes.ts";
+import type { EventPage, LaneView } from "../contract/replies.ts";
+import { queryOf } from "./bodies.ts";
+import type { Transport } from "./transport.ts";
+
+export class RemoteLanes implements LaneCalls {
+	readonly #transport: Transport;
+
+	constructor(transport: Transport) {
+		this.#transport = transport;
+	}
+
+	async list(request: LanesRequest = {}): Promise<{ lanes: LaneView[] }> {
+		const path = `/v1/lanes${queryOf(lanesRequest.check(request))}`;
+		return this.#transport.json({ method: "GET", path, repeat: "always" });
+	}
+}
+
+export class RemoteFeed implements FeedCalls {
+	readonly #transport: Transport;
+
+	constructor(transport: Transport) {
+		this.#transport = transport;
+	}
+
+	async read(request: FeedRequest = {}, signal?: AbortSignal): Promise<EventPage> {
+		const query = feedRequest.check(request);
+		const { waitMs = 0 } = query;
+		return this.#transport.json({
+			method: "GET",
+			path: `/v1/events${queryOf(query)}`,
+			repeat: "always",
+			waitMs,
+			signal,
+		});
+	}
+}

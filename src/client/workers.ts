@@ -1,0 +1,35 @@
+import type { WorkerCalls } from "../contract/backend.ts";
+import type { WorkerView } from "../contract/replies.ts";
+import { type RegisterWorkerRequest, type WorkersRequest, workersRequest } from "../contract/workers.ts";
+import { plainBody, queryOf } from "./bodies.ts";
+import type { Transport } from "./transport.ts";
+
+/** The registry of workers over HTTP; saying the same twice changes nothing. */
+export class RemoteWorkers implements WorkerCalls {
+	readonly #transport: Transport;
+
+	constructor(transport: Transport) {
+		this.#transport = transport;
+	}
+
+	async register(instanceId: string, request: RegisterWorkerRequest): Promise<WorkerView> {
+		return this.#transport.json({
+			method: "PUT",
+			path: pathOf(instanceId),
+			body: plainBody(request),
+			repeat: "always",
+		});
+	}
+
+	async remove(instanceId: string, request: WorkersRequest = {}): Promise<{ removed: boolean }> {
+		const path = pathOf(instanceId) + queryOf(workersRequest.check(request));
+		return this.#transport.json({ method: "DELETE", path, repeat: "undone" });
+	}
+
+	async list(request: WorkersRequest = {}): Promise<{ workers: WorkerView[] }> {
+		const path = `/v1/workers${queryOf(workersRequest.check(request))}`;
+		return this.#transport.json({ method: "GET", path, repeat: "always" });
+	}
+}
+
+const pathOf = (instanceId: string): string => `/v1/workers/${encodeURIComponent(instanceId)}`;

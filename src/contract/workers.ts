@@ -1,0 +1,72 @@
+import Type, { type Static } from "typebox";
+import { FlowFabricError } from "./errors.ts";
+import { capability, integer, kind, lane, name, namespace } from "./fields.ts";
+import { shape } from "./validate.ts";
+
+/** Requests about the registry of workers. */
+
+const strict = { additionalProperties: false, allowed: "must be an object" };
+
+const MAX_CAPABILITY_BYTES = 4096;
+/** All kinds as JSON: they share a record with everything else, and a record has a cap. */
+const MAX_KINDS_CHARS = 32_768;
+
+export const registerWorkerRequest = shape(
+	Type.Object(
+		{
+			workerId: name,
+			namespace: Type.Optional(namespace),
+			capabilities: Type.Array(capability, {
+				maxItems: 256,
+				description: "What it offers",
+				allowed: "must be an array of at most 256 capabilities",
+			}),
+			kinds: Type.Optional(
+				Type.Array(kind, {
+					minItems: 1,
+					maxItems: 256,
+					description: "Kinds it has handlers for; without it any",
+					allowed: "must be an array of 1 to 256 kinds",
+				}),
+			),
+			lanes: Type.Array(lane, {
+				minItems: 1,
+				maxItems: 64,
+				description: "Lanes it takes work from",
+				allowed: "must be an array of 1 to 64 lanes",
+			}),
+			ttlMs: Type.Optional(integer(1000, 3_600_000, "How long it counts as there without being heard again (30000)")),
+		},
+		strict,
+	),
+);
+export type RegisterWorkerRequest = Static<typeof registerWorkerRequest.schema>;
+
+export const workersRequest = shape(Type.Object({ namespace: Type.Optional(namespace) }, strict));
+export type WorkersRequest = Static<typeof workersRequest.schema>;
+
+export const instanceIdShape = shape(Type.Object({ instanceId: name }, strict));
+
+/** The tokens sorted, each once; refused when they are not text that every store and wire can carry, or too long. */
+export function capabilitySet(tokens: readonly string[], field = "capabilities"): string[] {
+	tokens.forEach((token, n) => {
+		if (Buffer.from(token).toString() !== token) {
+			throw invalid(`${field}[${n}]`, "must be well-formed text, got a lone surrogate");
+		}
+	});
+	const sorted = [...new Set(tokens)].sort();
+	const bytes = Buffer.byteLength(sorted.join(","));
+	if (bytes > MAX_CAPABILITY_BYTES) {
+		throw invalid(field, `must be at most ${MAX_CAPABILITY_BYTES} bytes joined by commas, got ${bytes}`);
+	}
+	return sorted;
+}
+
+export function checkKinds(kinds: readonly string[] | undefined): void {
+	const chars = kinds ? JSON.stringify(kinds).length : 0;
+	if (chars > MAX_KINDS_CHARS) throw invalid("kinds", `must be at most ${MAX_KINDS_CHARS} characters, got ${chars}`);
+}
+
+function invalid(field: string, problem: string): FlowFabricError {
+	return new FlowFabricError("invalid_input", { message: `${field}: ${problem}`, details: { field } });
+}

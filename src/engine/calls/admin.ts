@@ -1,0 +1,60 @@
+import type { AdminCalls } from "../../contract/backend.ts";
+import { FlowFabricError } from "../../contract/errors.ts";
+import type { ScannerView } from "../../contract/replies.ts";
+import { FORMAT } from "../../kernel/format.ts";
+import { type Snapshot, StoreError } from "../../store/port.ts";
+import { exportStore } from "../../store/transfer/export.ts";
+import type { Desk } from "./desk.ts";
+
+const READY_MS = 2000;
+
+/** What whoever runs FlowFabric asks. */
+export class LocalAdmin implements AdminCalls {
+	readonly #desk: Desk;
+
+	constructor(desk: Desk) {
+		this.#desk = desk;
+	}
+
+	async scanners(): Promise<{ scanners: ScannerView[] }> {
+		const { engine } = this.#desk;
+		engine.refuseIfClosed();
+		return { scanners: engine.duties.rows(engine.parked) };
+	}
+
+	async ready(): Promise<void> {
+		const { engine } = this.#desk;
+		engine.refuseIfClosed();
+		const answers = Promise.all(
+			engine.runners.map((runner) => runner.ask((store, partition) => store.read(partition, []))),
+		);
+		let disarm = () => {};
+		const silence = new Promise<never>((_, reject) => {
+			const fail = () => reject(new FlowFabricError("store_unavailable", { details: { waitedMs: READY_MS } }));
+			disarm = engine.clock.setTimer(READY_MS, fail);
+		});
+		try {
+			await Promise.race([answers, silence]);
+		} finally {
+			disarm();
+		}
+	}
+
+	async *backup(): AsyncGenerator<string> {
+		const { engine, caller } = this.#desk;
+		engine.refuseIfClosed();
+		if (caller.namespace !== undefined) {
+			throw new FlowFabricError("forbidden", { message: "a backup holds every namespace; this token is bound to one" });
+		}
+		let snapshot: Snapshot | undefined;
+		try {
+			snapshot = await engine.store.snapshot?.();
+			yield* exportStore(snapshot?.store ?? engine.store, { format: FORMAT });
+		} catch (error) {
+			if (!(error instanceof StoreError)) throw error;
+			throw new FlowFabricError(engine.closed ? "shutting_down" : "store_unavailable", { cause: error });
+		} finally {
+			await snapshot?.discard();
+		}
+	}
+}

@@ -1,0 +1,80 @@
+import type { FeedCalls } from "../../contract/backend.ts";
+import { FlowFabricError } from "../../contract/errors.ts";
+import { type FeedRequest, feedRequest } from "../../contract/feed.ts";
+import type { EventPage } from "../../contract/replies.ts";
+import { EVENT_LOG } from "../../store/port.ts";
+import { readTrimMark } from "../event-trimmer.ts";
+import { decodeFeedCursor, encodeFeedCursor, type FeedPosition, LAST_INDEX } from "../feed-cursor.ts";
+import { readFeedPage } from "../feed-page.ts";
+import type { Desk } from "./desk.ts";
+
+/** The events of a namespace, from the logs of all partitions. */
+export class LocalFeed implements FeedCalls {
+	readonly #desk: Desk;
+
+	constructor(desk: Desk) {
+		this.#desk = desk;
+	}
+
+	async read(request: FeedRequest = {}, signal?: AbortSignal): Promise<EventPage> {
+		const { namespace: named, cursor = "start", limit = 100, waitMs = 0 } = feedRequest.check(request);
+		const namespace = this.#desk.namespaceFor(named);
+		const { engine } = this.#desk;
+		engine.refuseIfClosed();
+		const deadline = engine.clock.monotonic() + waitMs;
+		const changes = waitMs > 0 ? this.#listen(signal) : undefined;
+		try {
+			let positions = await this.#positions(cursor);
+			for (;;) {
+				const page = await readFeedPage(engine.runners, engine.kernel, { positions, namespace, limit });
+				positions = page.positions;
+				const left = deadline - engine.clock.monotonic();
+				if (page.events.length > 0 || page.more || left <= 0 || signal?.aborted || !changes) {
+					return { events: page.events, nextCursor: encodeFeedCursor(positions) };
+				}
+				if (engine.closed) throw new FlowFabricError("shutting_down");
+				await changes.next(left);
+			}
+		} finally {
+			changes?.stop();
+		}
+	}
+
+	async #positions(cursor: string): Promise<FeedPosition[]> {
+		const { runners, kernel } = this.#desk.engine;
+		if (cursor === "start") {
+			// From whatever is kept: nothing can be missing behind that.
+			return runners.map(() => ({ commit: 0, index: 0, since: 0, trimmedBefore: Number.POSITIVE_INFINITY }));
+		}
+		if (cursor !== "end") return decodeFeedCursor(cursor, runners.length);
+		return Promise.all(
+			runners.map(async (runner) => {
+				const trimmedBefore = await readTrimMark(runner, kernel);
+				const { commit, time } = await runner.ask((store, partition) => store.lastCommit(partition));
+				return { commit, index: LAST_INDEX, since: time, trimmedBefore };
+			}),
+		);
+	}
+
+	/** Hears of appended events from here on: what comes while a page is read is not slept through. */
+	#listen(signal: AbortSignal | undefined) {
+		const { watchers, store, runners, clock } = this.#desk.engine;
+		let wake = () => {};
+		let changed = new Promise<void>((resolve) => (wake = resolve));
+		const tell = () => wake();
+		const stops = [watchers.add(EVENT_LOG, tell), ...runners.map((_, partition) => store.watch(partition, EVENT_LOG))];
+		signal?.addEventListener("abort", tell);
+		return {
+			async next(ms: number): Promise<void> {
+				const disarm = clock.setTimer(ms, tell);
+				await changed;
+				disarm();
+				changed = new Promise<void>((resolve) => (wake = resolve));
+			},
+			stop(): void {
+				for (const stop of stops) stop();
+				signal?.removeEventListener("abort", tell);
+			},
+		};
+	}
+}

@@ -1,0 +1,85 @@
+import type { Backend } from "../contract/backend.ts";
+import { FlowFabricError } from "../contract/errors.ts";
+import type { RegisterWorkerRequest } from "../contract/workers.ts";
+import type { Clock } from "../engine/clock.ts";
+import { backoff } from "./backoff.ts";
+import type { Logger } from "./logger.ts";
+
+const TTL_MS = 30_000;
+
+export interface RegistrationOptions {
+	backend: Backend;
+	clock: Clock;
+	log: Logger;
+	instanceId: string;
+	/** What the worker offers; asked for when it starts. */
+	offer: () => Omit<RegisterWorkerRequest, "ttlMs">;
+}
+
+/**
+ * Keeps a worker in the registry. Work goes on without it: a registry that cannot be reached is tried again, and never
+ * stops the worker. Every sign of life ends in `#heard`, which puts the next one off; so a call that the other side
+ * takes for one need only end there too.
+ */
+export class Registration {
+	readonly #options: RegistrationOptions;
+	#request: RegisterWorkerRequest | undefined;
+	#failures = 0;
+	#disarm: () => void = () => {};
+	#beating: Promise<void> = Promise.resolve();
+
+	constructor(options: RegistrationOptions) {
+		this.#options = options;
+	}
+
+	/** Throws what no repetition would mend: an offer that is not valid. */
+	async start(): Promise<void> {
+		this.#request = { ...this.#options.offer(), ttlMs: TTL_MS };
+		try {
+			await this.#register();
+		} catch (error) {
+			if (error instanceof FlowFabricError && error.code === "invalid_input") throw error;
+			this.#failed(error);
+		}
+	}
+
+	/** Leaves the registry; if that fails, its entry lapses by itself. */
+	async stop(): Promise<void> {
+		const namespace = this.#request?.namespace;
+		if (!this.#request) return;
+		this.#request = undefined;
+		this.#disarm();
+		await this.#beating;
+		const { backend, instanceId, log } = this.#options;
+		try {
+			await backend.workers.remove(instanceId, namespace === undefined ? {} : { namespace });
+		} catch (error) {
+			log.warn(`leaving the registry failed, the entry will lapse: ${String(error)}`);
+		}
+	}
+
+	async #register(): Promise<void> {
+		const { backend, instanceId } = this.#options;
+		if (!this.#request) return;
+		await backend.workers.register(instanceId, this.#request);
+		this.#heard();
+	}
+
+	#heard(): void {
+		this.#failures = 0;
+		this.#beatIn(TTL_MS / 3);
+	}
+
+	#failed(error: unknown): void {
+		this.#options.log.warn(`registering failed, trying again: ${String(error)}`);
+		this.#beatIn(backoff(this.#failures++));
+	}
+
+	#beatIn(ms: number): void {
+		this.#disarm();
+		if (!this.#request) return;
+		this.#disarm = this.#options.clock.setTimer(ms, () => {
+			this.#beating = this.#register().catch((error) => this.#failed(error));
+		});
+	}
+}
