@@ -10,11 +10,12 @@ import { backlog } from "./scenarios/backlog.ts";
 import { batchSubmit } from "./scenarios/batch-submit.ts";
 import { dispatch } from "./scenarios/dispatch.ts";
 import { lifecycle } from "./scenarios/lifecycle.ts";
+import { httpGet, httpLifecycle } from "./scenarios/over-http.ts";
 import { openTarget, STORES, type StoreName, type Target } from "./target.ts";
 
 const HELP = `npm run bench -- [scenario …] [options]
 
-Scenarios: lifecycle, batch-submit, dispatch, backlog (all when none is named)
+Scenarios: lifecycle, batch-submit, dispatch, backlog, http-get, http-lifecycle (all when none is named)
   --store sqlite|memory   one store instead of both
   --size N                executions per round (default 20000)
   --rounds N              rounds, of which the median counts (default 5)
@@ -23,10 +24,11 @@ Scenarios: lifecycle, batch-submit, dispatch, backlog (all when none is named)
   --json                  machine-readable
 
 Every figure stands beside a limit of the same run: a bare loop of the same rows in SQLite transactions of 64 records, or
-the time the store takes to commit one unit of the same kind. Only the ratios mean anything.
+the time the store takes to commit one unit of the same kind; over HTTP, a bare route with the same JSON, or the same in
+process. Only the ratios mean anything.
 `;
 
-const SCENARIOS = ["lifecycle", "batch-submit", "dispatch", "backlog"] as const;
+const SCENARIOS = ["lifecycle", "batch-submit", "dispatch", "backlog", "http-get", "http-lifecycle"] as const;
 const GROUP = 64;
 
 const { values, positionals } = parseArgs({
@@ -74,6 +76,10 @@ async function measure(scenario: string, store: StoreName): Promise<Line> {
 			return throughput("lifecycle", store, "lifecycles/s", lifecycle, 0.35);
 		case "batch-submit":
 			return throughput("batch-submit", store, "executions/s", batchSubmit, 0.6);
+		case "http-get":
+			return httpGetLine(store);
+		case "http-lifecycle":
+			return httpLifecycleLine(store);
 		case "dispatch":
 			return dispatchLine(store);
 		default:
@@ -128,6 +134,54 @@ async function throughput(
 		unitsPerCommit: median(perCommit),
 		cpuMicros: median(cpu),
 	};
+}
+
+async function httpGetLine(store: StoreName): Promise<Line> {
+	const figures: number[] = [];
+	const bare: number[] = [];
+	for (let round = 0; round <= rounds; round++) {
+		const target = await openTarget(store, partitions);
+		const measured = await httpGet(target, size);
+		await target.close();
+		if (round === 0) continue;
+		figures.push(measured.figure);
+		bare.push(measured.bare);
+		progress(`  round ${round}: ${measured.figure.toFixed(0)} of ${measured.bare.toFixed(0)}`);
+	}
+	return beside("http-get", store, "reads/s", figures, "bare route", bare, "≥ 0.5");
+}
+
+async function httpLifecycleLine(store: StoreName): Promise<Line> {
+	const figures: number[] = [];
+	const local: number[] = [];
+	for (let round = 0; round <= rounds; round++) {
+		const measured: number[] = [];
+		for (const run of [lifecycle, httpLifecycle]) {
+			const target = await openTarget(store, partitions);
+			measured.push(await run(target, size));
+			await target.close();
+		}
+		const [inProcess = 0, overHttp = 0] = measured;
+		if (round === 0) continue;
+		figures.push(overHttp);
+		local.push(inProcess);
+		progress(`  round ${round}: ${overHttp.toFixed(0)} of ${inProcess.toFixed(0)}`);
+	}
+	return beside("http-lifecycle", store, "lifecycles/s", figures, "in process", local, "≥ 0.4");
+}
+
+function beside(
+	scenario: string,
+	store: StoreName,
+	unit: string,
+	figures: number[],
+	name: string,
+	limits: number[],
+	wanted: string,
+): Line {
+	const figure = median(figures);
+	const limit = median(limits);
+	return { scenario, store, partitions, figure, unit, against: { name, figure: limit, ratio: figure / limit, wanted } };
 }
 
 async function dispatchLine(store: StoreName): Promise<Line> {
