@@ -3,7 +3,7 @@
  * work on a fresh clone. With `--tools` it also builds the benchmarks and the simulator.
  */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -36,8 +36,5 @@ function build(project, stamp, sources) {
 }
 
 build("tsconfig.build.json", "dist/.tsbuildinfo", ["src"]);
-if (process.argv.includes("--tools")) {
+if (process.argv.includes("--tools"))
 	build("tsconfig.tools.json", ".build/.tsbuildinfo", ["src", "bench", "examples", "test/simulation"]);
-	// The program finds its version beside its folder, wherever it was built to.
-	copyFileSync(join(root, "package.json"), join(root, ".build", "package.json"));
-}

@@ -1,8 +1,10 @@
 import type { AdminCalls } from "../contract/backend.ts";
 import type { ScannerView } from "../contract/replies.ts";
+import type { Flow } from "./exchange.ts";
 import type { Transport } from "./transport.ts";
 
-const READY_MS = 2000;
+/** Lines read ahead of whoever takes them. */
+const ENOUGH_AHEAD = 1000;
 
 export class RemoteAdmin implements AdminCalls {
 	readonly #transport: Transport;
@@ -15,18 +17,50 @@ export class RemoteAdmin implements AdminCalls {
 		return this.#transport.json({ method: "GET", path: "/v1/admin/scanners", repeat: "always" });
 	}
 
+	/** Asked once: whether it is ready now is the question. */
 	async ready(): Promise<void> {
-		await this.#transport.send({ method: "GET", path: "/readyz", repeat: "always", withinMs: READY_MS });
+		await this.#transport.send({ method: "GET", path: "/readyz", repeat: "never" });
 	}
 
-	/** The answer is held in memory whole: what is larger than that is backed up by the server's own process. */
 	async *backup(): AsyncGenerator<string> {
-		const { body } = await this.#transport.send({ method: "POST", path: "/v1/admin/backup", repeat: "always" });
-		for (let from = 0; from < body.length; ) {
-			const end = body.indexOf("\n", from);
-			const to = end < 0 ? body.length : end;
-			yield body.toString("utf8", from, to);
-			from = to + 1;
+		const controller = new AbortController();
+		const decoder = new TextDecoder();
+		const lines: string[] = [];
+		let rest = "";
+		let flow: Flow | undefined;
+		let wake = () => {};
+		let end: { error?: unknown } | undefined;
+		const finish = (error?: unknown) => {
+			end = { error };
+			wake();
+		};
+		this.#transport
+			.stream("POST", "/v1/admin/backup", {}, controller.signal, {
+				opened: (opened) => {
+					flow = opened;
+				},
+				received(chunk) {
+					const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+					rest = parts.pop() ?? "";
+					lines.push(...parts);
+					if (lines.length > ENOUGH_AHEAD) flow?.pause();
+					wake();
+				},
+			})
+			.then(() => finish(), finish);
+		try {
+			for (;;) {
+				for (let line = lines.shift(); line !== undefined; line = lines.shift()) yield line;
+				if (end) {
+					if (end.error !== undefined) throw end.error;
+					return;
+				}
+				const more = new Promise<void>((resolve) => (wake = resolve));
+				flow?.resume();
+				await more;
+			}
+		} finally {
+			controller.abort();
 		}
 	}
 }

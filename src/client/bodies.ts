@@ -3,6 +3,8 @@ import { toJson } from "../contract/json.ts";
 
 /** From here on text is sent as base64: JSON may blow up control characters to six times their size. */
 const LONG_TEXT = 1024 * 1024;
+/** Half of what a server takes at once. */
+const JOINT_BYTES = 16 * 1024 * 1024;
 
 /**
  * A request with a payload as JSON text. The payload is written apart from the rest, so that what is no data is refused
@@ -25,6 +27,22 @@ export function bodyWith(field: "input" | "result", request: unknown): string {
 
 /** A request as JSON text; nothing at all is sent as null, which is refused as it is in process. */
 export const plainBody = (request: unknown): string => (request === undefined ? "null" : toJson("request", request));
+
+/** Items as the bodies of as few joint calls as they fit into. */
+export function* jointBodies(items: readonly string[]): Generator<string> {
+	let from = 0;
+	let bytes = 0;
+	for (let at = 0; at < items.length; at++) {
+		const size = Buffer.byteLength(items[at] ?? "");
+		if (at > from && bytes + size > JOINT_BYTES) {
+			yield `{"items":[${items.slice(from, at).join(",")}]}`;
+			from = at;
+			bytes = 0;
+		}
+		bytes += size + 1;
+	}
+	if (from < items.length) yield `{"items":[${items.slice(from).join(",")}]}`;
+}
 
 export function queryOf(fields: Record<string, string | number | boolean | undefined>): string {
 	const given = Object.entries(fields).filter(([, value]) => value !== undefined);

@@ -28,9 +28,12 @@ export class NoAnswer extends Error {
 	}
 }
 
+/** Holds back a stream whose reader is slow. */
+export type Flow = Pick<Dispatcher.DispatchController, "pause" | "resume">;
+
 /** Told of an answer while it comes in; for streams that do not end. */
 export interface StreamListener {
-	opened(status: number, headers: IncomingHttpHeaders): void;
+	opened(flow: Flow): void;
 	received(chunk: Buffer): void;
 }
 
@@ -66,11 +69,11 @@ export function exchange(dispatcher: Dispatcher, request: Request, listener?: St
 					controller = started;
 					if (signal?.aborted) started.abort(new Error("called off"));
 				},
-				onResponseStart(_controller, statusCode, headers) {
+				onResponseStart(flow, statusCode, headers) {
 					if (statusCode < 200) return;
 					status = statusCode;
 					answered = headers;
-					listener?.opened(status, headers);
+					if (status === 200) listener?.opened(flow);
 				},
 				onResponseData(_controller, chunk) {
 					if (listener && status === 200) listener.received(chunk);

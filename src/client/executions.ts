@@ -26,7 +26,7 @@ import type {
 	FollowedEvent,
 } from "../contract/replies.ts";
 import type { SetTagsRequest } from "../contract/tags.ts";
-import { bodyWith, plainBody, queryOf } from "./bodies.ts";
+import { bodyWith, jointBodies, plainBody, queryOf } from "./bodies.ts";
 import { CreateJoiner } from "./create-joiner.ts";
 import { followEvents } from "./follow.ts";
 import type { Call, Transport } from "./transport.ts";
@@ -60,7 +60,8 @@ export class RemoteExecutions implements ExecutionCalls {
 			}
 		});
 		const sent = texts.filter((text) => typeof text === "string");
-		const answers = sent.length > 0 ? await this.#sendMany(`{"items":[${sent.join(",")}]}`, items) : [];
+		const answers: CreatedItem[] = [];
+		for (const body of jointBodies(sent)) answers.push(...(await this.#sendMany(body, items)));
 		return texts.map((text) => (typeof text === "string" ? (answers.shift() as CreatedItem) : refusedItem(text)));
 	}
 

@@ -11,23 +11,24 @@ export class RemoteFeed implements FeedCalls {
 		this.#transport = transport;
 	}
 
-	/** A wait that is called off is answered as in process: with where reading goes on, so that nothing is lost. */
 	async read(request: FeedRequest = {}, signal?: AbortSignal): Promise<EventPage> {
 		const query = feedRequest.check(request);
-		const { waitMs = 0, ...page } = query;
-		if (waitMs === 0 || !signal) return this.#ask(query);
-		let { cursor = "start" } = page;
-		// "The end" is a place only once it was asked for.
-		if (cursor === "end") cursor = (await this.#ask(page)).nextCursor;
+		const { waitMs = 0, cursor = "start" } = query;
+		if (waitMs === 0) return this.#read(query);
+		// The end is fixed before the wait: sent again after a break, it would have moved on.
+		if (cursor === "end") {
+			const { nextCursor } = await this.#read({ ...query, waitMs: 0 });
+			return this.read({ ...query, cursor: nextCursor }, signal);
+		}
 		try {
-			return await this.#ask({ ...query, cursor }, signal);
+			return await this.#read(query, signal);
 		} catch (error) {
-			if (!signal.aborted) throw error;
+			if (!signal?.aborted) throw error;
 			return { events: [], nextCursor: cursor };
 		}
 	}
 
-	#ask(query: FeedRequest, signal?: AbortSignal): Promise<EventPage> {
+	#read(query: FeedRequest, signal?: AbortSignal): Promise<EventPage> {
 		const path = `/v1/events${queryOf(query)}`;
 		return this.#transport.json({ method: "GET", path, repeat: "always", waitMs: query.waitMs ?? 0, signal });
 	}

@@ -3,7 +3,7 @@ import { FlowFabricError } from "../contract/errors.ts";
 import { eventsRequest } from "../contract/executions.ts";
 import type { ErrorBody, FollowedEvent } from "../contract/replies.ts";
 import { errorFrom } from "./refusals.ts";
-import { SseReader, type StreamEvent } from "./sse-reader.ts";
+import { EVENT_STREAM, SseReader, type StreamEvent } from "./sse-reader.ts";
 import { pauseAfter, type Transport } from "./transport.ts";
 
 /** Events read ahead of whoever takes them; beyond it the stream is let go and taken up again from there. */
@@ -26,9 +26,9 @@ export async function* followEvents(
 				tries = 0;
 				yield followed;
 			}
-			if (stream.opened()) heardAt = transport.clock.monotonic();
 		} catch (error) {
 			if (signal?.aborted) return;
+			if (stream.opened()) heardAt = transport.clock.monotonic();
 			const lasting = transport.clock.monotonic() - heardAt > transport.timeoutMs;
 			if (!(error instanceof FlowFabricError) || !error.retryable || lasting || transport.closed) throw error;
 		} finally {
@@ -37,6 +37,9 @@ export async function* followEvents(
 		await transport.pause(pauseAfter(tries)).catch(() => {});
 	}
 }
+
+const headersFrom = (cursor: string | undefined): Record<string, string> =>
+	cursor === undefined ? EVENT_STREAM : { ...EVENT_STREAM, "last-event-id": cursor };
 
 function openStream(transport: Transport, path: string, cursor: string | undefined, signal: AbortSignal | undefined) {
 	const controller = new AbortController();
@@ -59,7 +62,7 @@ function openStream(transport: Transport, path: string, cursor: string | undefin
 	const abort = () => end(signal?.reason ?? new Error("aborted"));
 	signal?.addEventListener("abort", abort);
 	transport
-		.stream(path, cursor === undefined ? {} : { "last-event-id": cursor }, controller.signal, {
+		.stream("GET", path, headersFrom(cursor), controller.signal, {
 			opened: () => {
 				isOpen = true;
 			},

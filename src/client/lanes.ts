@@ -12,7 +12,7 @@ export class RemoteLanes implements LaneCalls {
 	}
 
 	async list(request: LanesRequest = {}): Promise<{ lanes: LaneView[] }> {
-		const query = queryOf(lanesRequest.check(request));
-		return this.#transport.json({ method: "GET", path: `/v1/lanes${query}`, repeat: "always" });
+		const path = `/v1/lanes${queryOf(lanesRequest.check(request))}`;
+		return this.#transport.json({ method: "GET", path, repeat: "always" });
 	}
 }

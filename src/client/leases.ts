@@ -2,8 +2,9 @@ import type { LeaseCalls } from "../contract/backend.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import type { ClaimedExecution, CompletedItem, RenewedLease, WorkerNotice } from "../contract/replies.ts";
 import type * as protocol from "../contract/worker-protocol.ts";
+import { MAX_JOINT_COMPLETES } from "../contract/worker-protocol.ts";
 import type { PublicState } from "../kernel/state.ts";
-import { bodyWith, plainBody } from "./bodies.ts";
+import { bodyWith, jointBodies, plainBody } from "./bodies.ts";
 import { CompleteJoiner } from "./complete-joiner.ts";
 import { pathOf } from "./executions.ts";
 import { NoticeStream } from "./notice-stream.ts";
@@ -24,8 +25,8 @@ export class RemoteLeases implements LeaseCalls {
 	}
 
 	/**
-	 * Goes out once the instance's notices are listened to, so that nothing said about what it brings is missed. It is not
-	 * sent twice: whoever claims asks again anyway.
+	 * Goes out once the instance's notices are listened to, so that nothing said about what it brings is missed. Without a
+	 * request id it is not sent twice: whoever claims asks again anyway.
 	 */
 	async claim(request: protocol.ClaimRequest, signal?: AbortSignal): Promise<ClaimedExecution[]> {
 		const body = plainBody(request);
@@ -37,7 +38,7 @@ export class RemoteLeases implements LeaseCalls {
 				method: "POST",
 				path: "/v1/claims",
 				body,
-				repeat: "never",
+				repeat: request?.requestId ? "always" : "never",
 				waitMs,
 				signal,
 			});
@@ -63,20 +64,25 @@ export class RemoteLeases implements LeaseCalls {
 	}
 
 	async completeMany(items: (protocol.CompleteRequest & { executionId: string })[]): Promise<CompletedItem[]> {
-		const texts = Array.isArray(items) ? items.map((item) => attempt(() => bodyWith("result", item))) : undefined;
-		const sent = texts?.filter((text) => typeof text === "string");
-		const answer =
-			sent?.length === 0 && texts?.length !== 0
-				? { items: [] }
-				: await this.#transport.json<{ items: CompletedItem[] }>({
-						method: "POST",
-						path: "/v1/leases/complete",
-						body: sent ? `{"items":[${sent.join(",")}]}` : plainBody({ items }),
-						repeat: "always",
-					});
-		return (texts ?? []).map((text, n) =>
-			typeof text === "string" ? (answer.items.shift() as CompletedItem) : refusedItem(items[n]?.executionId, text),
+		if (!Array.isArray(items) || items.length > MAX_JOINT_COMPLETES) return this.#completeSome(plainBody({ items }));
+		const texts = items.map((item) => attempt(() => bodyWith("result", item)));
+		const answers: CompletedItem[] = [];
+		for (const body of jointBodies(texts.filter((text) => typeof text === "string"))) {
+			answers.push(...(await this.#completeSome(body)));
+		}
+		return texts.map((text, n) =>
+			typeof text === "string" ? (answers.shift() as CompletedItem) : refusedItem(items[n]?.executionId, text),
 		);
+	}
+
+	async #completeSome(body: string): Promise<CompletedItem[]> {
+		const answer = await this.#transport.json<{ items: CompletedItem[] }>({
+			method: "POST",
+			path: "/v1/leases/complete",
+			body,
+			repeat: "always",
+		});
+		return answer.items;
 	}
 
 	fail(id: string, request: protocol.FailRequest): Promise<{ publicState: PublicState; retryAt?: number }> {

@@ -1,5 +1,5 @@
 import type { WorkerNotice } from "../contract/replies.ts";
-import { SseReader } from "./sse-reader.ts";
+import { EVENT_STREAM, SseReader } from "./sse-reader.ts";
 import { pauseAfter, type Transport } from "./transport.ts";
 
 /**
@@ -34,7 +34,7 @@ export class NoticeStream {
 				if (type !== "close" && !signal.aborted) this.#listener(JSON.parse(data) as WorkerNotice);
 			});
 			try {
-				await this.#transport.stream(this.#path, {}, signal, {
+				await this.#transport.stream("GET", this.#path, EVENT_STREAM, signal, {
 					opened: () => {
 						tries = 0;
 						this.#isReady();

@@ -1,3 +1,6 @@
+/** What asks for one. */
+export const EVENT_STREAM: Record<string, string> = { accept: "text/event-stream" };
+
 /** An event of a stream, as it came. */
 export interface StreamEvent {
 	type: string;

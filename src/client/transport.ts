@@ -64,7 +64,7 @@ export class Transport {
 
 	/** The answer, or the refusal thrown; what could not be delivered is `unreachable`. */
 	async send(call: Call): Promise<Answer> {
-		const deadline = this.clock.monotonic() + (call.withinMs ?? this.timeoutMs);
+		const deadline = this.clock.monotonic() + (call.withinMs ?? this.timeoutMs) + (call.waitMs ?? 0);
 		for (let tries = 0; ; tries++) {
 			if (this.closed) throw new FlowFabricError("shutting_down");
 			const failure = await this.#try(call);
@@ -76,25 +76,31 @@ export class Transport {
 		}
 	}
 
-	/** An event stream: its first bytes open it; resolves when it has ended, throws like any call if it never began. */
-	async stream(path: string, headers: Record<string, string>, signal: AbortSignal, listener: StreamListener) {
+	/** An answer as it comes in; resolves when it has ended whole, throws like any call if not. */
+	async stream(
+		method: "GET" | "POST",
+		path: string,
+		headers: Record<string, string>,
+		signal: AbortSignal,
+		listener: StreamListener,
+	): Promise<void> {
 		if (this.closed) throw new FlowFabricError("shutting_down");
 		let open = false;
 		try {
 			const answer = await exchange(
 				this.#waits,
 				{
-					method: "GET",
+					method,
 					path: this.#prefix + path,
-					headers: { ...this.#headers, accept: "text/event-stream", ...headers },
+					headers: { ...this.#headers, ...headers },
 					body: null,
 					timeoutMs: STREAM_SILENCE_MS,
 					signal,
 				},
 				{
-					opened: (status, answered) => {
-						open = status === 200;
-						if (open) listener.opened(status, answered);
+					opened: (flow) => {
+						open = true;
+						listener.opened(flow);
 					},
 					received: listener.received,
 				},
@@ -102,7 +108,7 @@ export class Transport {
 			if (answer.status >= 400) throw refusalOf(answer).error;
 		} catch (error) {
 			if (!(error instanceof NoAnswer)) throw error;
-			if (!open) throw unreachable(error);
+			throw unreachable(error, open);
 		}
 	}
 
@@ -160,5 +166,7 @@ export function pauseAfter(tries: number, atLeast = 0): number {
 	return Math.max(pause * (0.5 + Math.random() / 2), atLeast * (1 + Math.random() / 2));
 }
 
-const unreachable = (cause: NoAnswer): FlowFabricError =>
-	new FlowFabricError("unreachable", { message: `the server could not be reached: ${cause.message}`, cause });
+function unreachable(cause: NoAnswer, begun = false): FlowFabricError {
+	const what = begun ? "the answer broke off" : "the server could not be reached";
+	return new FlowFabricError("unreachable", { message: `${what}: ${cause.message}`, cause });
+}

@@ -4,7 +4,7 @@ import { type RegisterWorkerRequest, type WorkersRequest, workersRequest } from 
 import { plainBody, queryOf } from "./bodies.ts";
 import type { Transport } from "./transport.ts";
 
-/** The registry of workers, over HTTP. */
+/** The registry of workers over HTTP; saying the same twice changes nothing. */
 export class RemoteWorkers implements WorkerCalls {
 	readonly #transport: Transport;
 
@@ -22,13 +22,13 @@ export class RemoteWorkers implements WorkerCalls {
 	}
 
 	async remove(instanceId: string, request: WorkersRequest = {}): Promise<{ removed: boolean }> {
-		const query = queryOf(workersRequest.check(request));
-		return this.#transport.json({ method: "DELETE", path: `${pathOf(instanceId)}${query}`, repeat: "undone" });
+		const path = pathOf(instanceId) + queryOf(workersRequest.check(request));
+		return this.#transport.json({ method: "DELETE", path, repeat: "undone" });
 	}
 
 	async list(request: WorkersRequest = {}): Promise<{ workers: WorkerView[] }> {
-		const query = queryOf(workersRequest.check(request));
-		return this.#transport.json({ method: "GET", path: `/v1/workers${query}`, repeat: "always" });
+		const path = `/v1/workers${queryOf(workersRequest.check(request))}`;
+		return this.#transport.json({ method: "GET", path, repeat: "always" });
 	}
 }
 

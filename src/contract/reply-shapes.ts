@@ -226,7 +226,7 @@ export const worker = Type.Object({
 	workerId: Type.String(),
 	namespace: Type.String(),
 	capabilities: Type.Array(Type.String()),
-	kinds: optional(Type.Array(Type.String())),
+	kinds: optional(Type.Array(Type.String(), { description: "Left out for a worker that takes any kind" })),
 	lanes: Type.Array(Type.String()),
 	registeredAt: at,
 	lastSeenAt: at,
@@ -237,9 +237,24 @@ export const lane = Type.Object({
 	lane: Type.String(),
 	state: one("active", "paused", "draining"),
 	agingMs: Type.Number(),
-	depth: Type.Partial(Type.Record(publicState, count)),
+	depth: Type.Object(
+		{
+			waiting: optional(count),
+			delayed: optional(count),
+			rate_limited: optional(count),
+			waiting_children: optional(count),
+			active: optional(count),
+			suspended: optional(count),
+			completed: optional(count),
+			failed: optional(count),
+			cancelled: optional(count),
+			expired: optional(count),
+			skipped: optional(count),
+		},
+		{ description: "How many executions are in which state; states nothing is in are left out" },
+	),
 	oldestWaitingMs: optional(count),
-	perMinute: count,
+	perMinute: Type.Number({ description: "Executions that ended in the last 60 seconds through this engine" }),
 });
 
 export const scanner = Type.Object({
@@ -249,8 +264,8 @@ export const scanner = Type.Object({
 	errors: count,
 	parked: count,
 	lastRunAt: optional(at),
-	lastDurationMs: optional(count),
-	lagMs: optional(count),
+	lastDurationMs: optional(Type.Number()),
+	lagMs: optional(Type.Number()),
 });
 
 type Same<A, B> = [A, keyof A] extends [B, keyof B] ? ([B, keyof B] extends [A, keyof A] ? true : never) : never;

@@ -80,7 +80,7 @@ const strict = { additionalProperties: false, allowed: "must be an object" };
 export const completeRequest = shape(Type.Object({ ...fenced, ...payload }, strict));
 export type CompleteRequest = Static<typeof completeRequest.schema>;
 
-const MAX_JOINT_COMPLETES = 1000;
+export const MAX_JOINT_COMPLETES = 1000;
 
 export const completeManyRequest = shape(
 	Type.Object(

@@ -115,7 +115,7 @@ export class Engine {
 						this.duties.ran("due", startedAt, durationMs, { items });
 						for (const [duty, run] of done) {
 							this.duties.ran(duty, startedAt, durationMs, run);
-							for (let item = 0; item < run.items; item++) this.observer?.duty(duty);
+							this.observer?.duty(duty, run.items);
 						}
 					},
 					onFailure: (key, error, parked) => {

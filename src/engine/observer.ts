@@ -8,8 +8,8 @@ export interface EngineObserver {
 	batch(report: BatchReport): void;
 	/** A unit was applied; its commands carry their outcomes. */
 	unit(unit: UnitDraft): void;
-	/** Something that was due was done. */
-	duty(duty: Duty): void;
+	/** So many things that were due were done. */
+	duty(duty: Duty, items: number): void;
 	/** A fault the engine survived. */
 	fault(): void;
 }

@@ -7,9 +7,11 @@ const READ: readonly Role[] = ["viewer", "submitter", "worker", "operator", "adm
 const SUBMIT: readonly Role[] = ["submitter", "operator", "admin"];
 const WORK: readonly Role[] = ["worker", "admin"];
 const OPERATE: readonly Role[] = ["operator", "admin"];
-const ADMIN: readonly Role[] = ["admin"];
 /** A holder cancels with its fence; without one a worker is refused. */
 const CANCEL: readonly Role[] = ["submitter", "worker", "operator", "admin"];
+
+const REMOVE_WORKER: readonly Role[] = ["worker", "operator", "admin"];
+const ADMIN: readonly Role[] = ["admin"];
 
 /** Routes anyone may call. */
 export const OPEN = "open";
@@ -43,7 +45,7 @@ export const ACCESS = {
 	"POST /v1/executions/:id/progress": WORK,
 	"GET /v1/workers/:instanceId/notices": WORK,
 	"PUT /v1/workers/:instanceId": WORK,
-	"DELETE /v1/workers/:instanceId": WORK,
+	"DELETE /v1/workers/:instanceId": REMOVE_WORKER,
 	"GET /v1/workers": READ,
 
 	"GET /v1/lanes": READ,

@@ -66,7 +66,8 @@ export async function makeApp(
 	app.addHook("onRoute", ({ method, url }) => known.add(url, method));
 	const docs = options.docs ?? true;
 	if (docs) await describeApi(app);
-	const { engine, openMetrics = false } = options;
+	const backend = options.backendFor({ actor: "health" });
+	const { openMetrics = false } = options;
 	const routes: Route[] = [
 		...executionRoutes(frame),
 		...actionRoutes(),
@@ -74,8 +75,8 @@ export async function makeApp(
 		...workerRoutes(),
 		...laneRoutes(),
 		...feedRoutes(frame),
-		...adminRoutes(),
-		...healthRoutes(frame, { engine, tokens, openMetrics }),
+		...adminRoutes(frame),
+		...healthRoutes(frame, { backend, tokens, openMetrics }),
 	];
 	if (docs) routes.push(...inArea("health", [openApiRoute(() => apiDocument(app, routes))]));
 	addRoutes(app, frame, tokens, routes);

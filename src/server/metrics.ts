@@ -95,8 +95,8 @@ export class ServerMetrics implements EngineObserver {
 		}
 	}
 
-	duty(duty: Duty): void {
-		this.#duties.inc({ duty });
+	duty(duty: Duty, items: number): void {
+		this.#duties.inc({ duty }, items);
 	}
 
 	fault(): void {

@@ -25,7 +25,9 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
 			tags: [
 				{ name: "executions", description: "Submitting, reading and steering work" },
 				{ name: "worker protocol", description: "Claiming work and everything done under a lease" },
-				{ name: "lanes, admin", description: "What is queued, what happened, and what whoever runs FlowFabric asks" },
+				{ name: "lanes", description: "What waits where" },
+				{ name: "events", description: "Everything that happens in a namespace" },
+				{ name: "administration", description: "For whoever runs the engine" },
 				{ name: "health", description: "For whoever runs the server" },
 			],
 		},

@@ -10,6 +10,8 @@ export const POOLS = {
 	event_tails: 1024,
 	/** Notice streams of workers. */
 	notice_tails: 1024,
+	/** Backups being written. */
+	backups: 2,
 } as const;
 
 export type PoolName = keyof typeof POOLS;

@@ -1,4 +1,5 @@
 import type { FastifyReply } from "fastify";
+import type { Frame } from "./frame.ts";
 
 /** Why a wait was called off. */
 export type Ending = "gone" | "closing";
@@ -34,6 +35,25 @@ export class Presence {
 	leave(): void {
 		this.#waiting.delete(this);
 		this.#reply.raw.off("close", this.#left);
+	}
+}
+
+/** A read that waits for something: called off, it answers with what there is now. */
+export async function waiting<T>(
+	frame: Frame,
+	reply: FastifyReply,
+	{ wait, now }: { wait(signal: AbortSignal): Promise<T>; now(): Promise<T> },
+): Promise<T> {
+	frame.pools.waits.take();
+	const presence = new Presence(reply, frame.waiting);
+	try {
+		return await wait(presence.signal);
+	} catch (error) {
+		if (!presence.ending) throw error;
+		return await now();
+	} finally {
+		presence.leave();
+		frame.pools.waits.give();
 	}
 }
 

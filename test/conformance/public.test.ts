@@ -11,6 +11,7 @@ import { creationCases } from "./public-cases/creation.ts";
 import { eventWaitingCases } from "./public-cases/event-waiting.ts";
 import { feedCases } from "./public-cases/feeds.ts";
 import { fenceCases } from "./public-cases/fences.ts";
+import { followingCases } from "./public-cases/following.ts";
 import { handBackCases } from "./public-cases/hand-back.ts";
 import { historyCases } from "./public-cases/histories.ts";
 import { idempotencyCases } from "./public-cases/idempotency.ts";
@@ -53,6 +54,7 @@ const always: Subjects = {
 	timeouts: timeoutCases,
 	retention: retentionCases,
 	histories: historyCases,
+	following: followingCases,
 	"event waiting": eventWaitingCases,
 	listing: listingCases,
 	"list filters": listFilterCases,

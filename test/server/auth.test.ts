@@ -26,6 +26,7 @@ const operates = [
 	"DELETE /v1/executions/:id",
 	"GET /v1/admin/scanners",
 ];
+const removesWorkers = ["DELETE /v1/workers/:instanceId"];
 const administers = ["POST /v1/admin/backup"];
 const works = [
 	"POST /v1/claims",
@@ -38,14 +39,13 @@ const works = [
 	"POST /v1/executions/:id/progress",
 	"GET /v1/workers/:instanceId/notices",
 	"PUT /v1/workers/:instanceId",
-	"DELETE /v1/workers/:instanceId",
 ];
 const may: Record<(typeof ROLES)[number], string[]> = {
 	viewer: reads,
 	submitter: [...reads, ...submits, ...cancels],
-	worker: [...reads, ...works, ...cancels],
-	operator: [...reads, ...submits, ...cancels, ...operates],
-	admin: [...reads, ...submits, ...cancels, ...operates, ...works, ...administers],
+	worker: [...reads, ...works, ...cancels, ...removesWorkers],
+	operator: [...reads, ...submits, ...cancels, ...operates, ...removesWorkers],
+	admin: [...reads, ...submits, ...cancels, ...operates, ...works, ...removesWorkers, ...administers],
 };
 
 const guarded = (Object.keys(ACCESS) as RouteName[]).filter((name) => ACCESS[name] !== OPEN);
@@ -69,7 +69,7 @@ describe("every route with the token of every role", () => {
 						"content-type": "application/json",
 						...(token === undefined ? undefined : { authorization: `Bearer ${token}` }),
 					},
-					...(method === "POST" || method === "PUT" ? { body: '{"fence":{"leaseId":"x","epoch":1}}' } : undefined),
+					...(method === "POST" ? { body: '{"fence":{"leaseId":"x","epoch":1}}' } : undefined),
 				});
 				controller.abort();
 				return response.status;

@@ -46,6 +46,16 @@ test("submits and completes that come together travel together, and one alone go
 	expect(requests("POST /v1/leases/complete")).toBe(1);
 });
 
+test("a batch larger than a server takes at once is sent in parts, and answered in order", async () => {
+	const stand = await Stand.open();
+	const ff = stand.connect();
+	const input = "x".repeat(1_000_000);
+	const made = await ff.submitMany(Array.from({ length: 40 }, (_, n) => ({ kind: n === 20 ? "" : `k-${n}`, input })));
+	expect(made.map(({ ok }) => ok)).toEqual(Array.from({ length: 40 }, (_, n) => n !== 20));
+	const last = made.at(-1);
+	expect(last?.ok && (await last.run.get()).kind).toBe("k-39");
+});
+
 test("reads and fenced calls are tried again when the connection breaks; a submit without a key is not", async () => {
 	const seen: string[] = [];
 	const url = await standIn((request, response) => {

@@ -95,6 +95,21 @@ test("notices come as events of their type", async () => {
 	stream.stop();
 });
 
+test("a namespace can be followed as a stream, and again from the last id", async () => {
+	const stand = await Stand.open();
+	const first = listen(stand, "/v1/events?namespace=a");
+	await until(() => first.text().includes(": open"));
+	await stand.backend.executions.create({ kind: "x", namespace: "b" });
+	await stand.backend.executions.create({ kind: "job", namespace: "a" });
+	await until(() => first.events.length === 1);
+	first.stop();
+	await stand.backend.executions.create({ kind: "job", namespace: "a" });
+	const again = listen(stand, "/v1/events?namespace=a", { "last-event-id": first.events[0]?.id ?? "" });
+	await until(() => again.events.length === 1);
+	expect(again.events[0]?.data).not.toBe(first.events[0]?.data);
+	again.stop();
+});
+
 test("following over HTTP and in process give the same, and end with the signal", async () => {
 	const stand = await Stand.open();
 	const { id, fence } = await stand.held();
@@ -103,7 +118,7 @@ test("following over HTTP and in process give the same, and end with the signal"
 		const found: unknown[] = [];
 		for await (const followed of ff.follow(id, { signal: controller.signal })) {
 			found.push(followed);
-			if (followed.event.type === "claimed") void stand.backend.leases.complete(id, { fence });
+			if (followed.event.type === "claimed") await stand.backend.leases.complete(id, { fence });
 			if (followed.event.type === "completed") controller.abort();
 		}
 		return found;

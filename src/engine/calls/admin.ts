@@ -41,8 +41,11 @@ export class LocalAdmin implements AdminCalls {
 	}
 
 	async *backup(): AsyncGenerator<string> {
-		const { engine } = this.#desk;
+		const { engine, caller } = this.#desk;
 		engine.refuseIfClosed();
+		if (caller.namespace !== undefined) {
+			throw new FlowFabricError("forbidden", { message: "a backup holds every namespace; this token is bound to one" });
+		}
 		let snapshot: Snapshot | undefined;
 		try {
 			snapshot = await engine.store.snapshot?.();

@@ -1,31 +1,49 @@
 import { Readable } from "node:stream";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import Type from "typebox";
 import * as replies from "../../contract/reply-shapes.ts";
+import type { Frame } from "../frame.ts";
 import { inArea, type Route } from "./route.ts";
 
-export function adminRoutes(): Route[] {
-	return inArea("lanes, admin", [
+export function adminRoutes(frame: Frame): Route[] {
+	return inArea("administration", [
 		{
 			name: "GET /v1/admin/scanners",
 			summary: "What the engine minds on its own, duty by duty",
 			replies: { 200: Type.Object({ scanners: Type.Array(replies.scanner) }) },
-			handle: (request) => request.caller.backend.admin.scanners(),
+			handle: ({ caller }) => caller.backend.admin.scanners(),
 		},
 		{
 			name: "POST /v1/admin/backup",
 			summary: "All the store holds as lines of JSON, while work goes on",
-			bodyOptional: true,
 			replies: { 200: "text" },
 			audit: "backup",
-			handle(request, reply) {
-				const lines = request.caller.backend.admin.backup();
-				reply.type("application/x-ndjson");
-				return reply.send(Readable.from(withLineEnds(lines)));
-			},
+			handle: (request, reply) => backup(frame, request, reply),
 		},
 	]);
 }
 
-async function* withLineEnds(lines: AsyncIterable<string>): AsyncGenerator<string> {
-	for await (const line of lines) yield `${line}\n`;
+/** Sent as it is read, as fast as the reader takes it. Cut off, it lacks its last line, which says how much there was. */
+async function backup(frame: Frame, { caller }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+	const lines = caller.backend.admin.backup()[Symbol.asyncIterator]();
+	const pool = frame.pools.backups;
+	pool.take();
+	try {
+		// Whatever is wrong shows with the first line, while there is still a status to refuse with.
+		const first = await lines.next();
+		const text = Readable.from(endedLines(first, lines), { objectMode: false });
+		text.once("close", () => pool.give());
+		return reply.type("application/x-ndjson; charset=utf-8").send(text);
+	} catch (error) {
+		pool.give();
+		throw error;
+	}
+}
+
+async function* endedLines(first: IteratorResult<string>, rest: AsyncIterator<string>): AsyncGenerator<string> {
+	try {
+		for (let next = first; !next.done; next = await rest.next()) yield `${next.value}\n`;
+	} finally {
+		await rest.return?.();
+	}
 }

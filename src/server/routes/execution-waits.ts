@@ -6,7 +6,7 @@ import { integer } from "../../contract/fields.ts";
 import { shape } from "../../contract/validate.ts";
 import { invalid } from "../errors.ts";
 import type { Frame } from "../frame.ts";
-import { Presence } from "../presence.ts";
+import { waiting } from "../presence.ts";
 import { readQuery } from "../query.ts";
 import { Tail } from "../sse.ts";
 import { idOf } from "./route.ts";
@@ -26,34 +26,20 @@ export async function wait(frame: Frame, request: FastifyRequest, reply: Fastify
 	const { executions } = request.caller.backend;
 	const id = idOf(request);
 	if (timeoutMs === 0) return executions.wait(id, { timeoutMs });
-	frame.pools.waits.take();
-	const presence = new Presence(reply, frame.waiting);
-	try {
-		return await executions.wait(id, { timeoutMs, signal: presence.signal });
-	} catch (error) {
-		if (!presence.ending) throw error;
-		return await executions.get(id);
-	} finally {
-		presence.leave();
-		frame.pools.waits.give();
-	}
+	return waiting(frame, reply, {
+		wait: (signal) => executions.wait(id, { timeoutMs, signal }),
+		now: () => executions.get(id),
+	});
 }
 
 export async function events(frame: Frame, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
 	const query = readQuery(request.query, eventsRequest);
 	const { executions } = request.caller.backend;
 	if (!query.waitMs) return executions.events(idOf(request), query);
-	frame.pools.waits.take();
-	const presence = new Presence(reply, frame.waiting);
-	try {
-		return await executions.events(idOf(request), query, presence.signal);
-	} catch (error) {
-		if (!presence.ending) throw error;
-		return await executions.events(idOf(request), { ...query, waitMs: 0 });
-	} finally {
-		presence.leave();
-		frame.pools.waits.give();
-	}
+	return waiting(frame, reply, {
+		wait: (signal) => executions.events(idOf(request), query, signal),
+		now: () => executions.events(idOf(request), { ...query, waitMs: 0 }),
+	});
 }
 
 export const wantsStream = ({ headers }: FastifyRequest): boolean =>

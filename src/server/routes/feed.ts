@@ -1,33 +1,65 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { FlowFabricError } from "../../contract/errors.ts";
-import { feedRequest } from "../../contract/feed.ts";
+import { feedRequest, MAX_FEED_WAIT_MS } from "../../contract/feed.ts";
 import * as replies from "../../contract/reply-shapes.ts";
+import { invalid } from "../errors.ts";
 import type { Frame } from "../frame.ts";
-import { Presence } from "../presence.ts";
+import { waiting } from "../presence.ts";
 import { readQuery } from "../query.ts";
+import { Tail } from "../sse.ts";
+import { wantsStream } from "./execution-waits.ts";
 import { inArea, type Route } from "./route.ts";
 
 export function feedRoutes(frame: Frame): Route[] {
-	return inArea("lanes, admin", [
+	return inArea("events", [
 		{
 			name: "GET /v1/events",
-			summary: "What happened in a namespace since a cursor; with waitMs, as soon as something has",
+			summary: "What happened in a namespace since a cursor; with Accept: text/event-stream as it happens",
 			query: feedRequest,
 			replies: { 200: replies.eventPage },
-			async handle(request, reply) {
-				const query = readQuery(request.query, feedRequest);
-				const { feed } = request.caller.backend;
-				if (!query.waitMs) return feed.read(query);
-				frame.pools.waits.take();
-				const presence = new Presence(reply, frame.waiting);
-				try {
-					return await feed.read(query, presence.signal);
-				} catch (error) {
-					throw presence.ending ? new FlowFabricError("shutting_down") : error;
-				} finally {
-					presence.leave();
-					frame.pools.waits.give();
-				}
-			},
+			streams: true,
+			handle: (request, reply) => (wantsStream(request) ? stream(frame, request, reply) : page(frame, request, reply)),
 		},
 	]);
+}
+
+async function page(frame: Frame, { caller, query }: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+	const request = readQuery(query, feedRequest);
+	const { feed } = caller.backend;
+	if (!request.waitMs) return feed.read(request);
+	return waiting(frame, reply, {
+		wait: (signal) => feed.read(request, signal),
+		now: () => feed.read({ ...request, waitMs: 0 }),
+	});
+}
+
+/** A page at a time; its last event carries the cursor behind it, so a reader that comes back may see a few again. */
+async function stream(frame: Frame, { caller, query, headers }: FastifyRequest, reply: FastifyReply): Promise<void> {
+	const { limit, waitMs, ...request } = readQuery(query, feedRequest);
+	if (limit !== undefined || waitMs !== undefined) {
+		throw invalid(limit === undefined ? "waitMs" : "limit", "is for pages, not for a stream");
+	}
+	const seen = headers["last-event-id"];
+	if (typeof seen === "string" && seen !== "") request.cursor = seen;
+	const { feed } = caller.backend;
+	// Refused before the stream begins, while there is still a status to refuse with.
+	let { events, nextCursor } = await feed.read(request);
+	frame.pools.event_tails.take();
+	const tail = new Tail(reply, frame.tails);
+	try {
+		while (!tail.signal.aborted) {
+			events.forEach((event, n) => {
+				tail.send(event.type, event, n === events.length - 1 ? nextCursor : undefined);
+			});
+			await tail.drained();
+			({ events, nextCursor } = await feed.read(
+				{ ...request, cursor: nextCursor, waitMs: MAX_FEED_WAIT_MS },
+				tail.signal,
+			));
+		}
+	} catch (error) {
+		tail.end(error instanceof FlowFabricError ? error : new FlowFabricError("internal"));
+	} finally {
+		frame.pools.event_tails.give();
+	}
 }

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import Type from "typebox";
+import type { Calls } from "../../contract/backend.ts";
 import { FlowFabricError } from "../../contract/errors.ts";
-import type { Engine } from "../../engine/engine.ts";
 import { refuseOtherRoles, type TokenBook } from "../auth.ts";
 import type { Frame } from "../frame.ts";
 import { isLoopback } from "../listening.ts";
@@ -10,12 +10,12 @@ import { inArea, type Route } from "./route.ts";
 const alive = Type.Object({ status: Type.Literal("ok") });
 
 export interface HealthSettings {
-	engine: Engine;
+	backend: Calls;
 	tokens: TokenBook;
 	openMetrics: boolean;
 }
 
-export function healthRoutes(frame: Frame, { engine, tokens, openMetrics }: HealthSettings): Route[] {
+export function healthRoutes(frame: Frame, { backend, tokens, openMetrics }: HealthSettings): Route[] {
 	return inArea("health", [
 		{
 			name: "GET /healthz",
@@ -29,7 +29,7 @@ export function healthRoutes(frame: Frame, { engine, tokens, openMetrics }: Heal
 			replies: { 200: alive },
 			async handle() {
 				if (frame.closing) throw new FlowFabricError("shutting_down");
-				await engine.runner(0).ask((store, partition) => store.read(partition, []));
+				await backend.admin.ready();
 				return { status: "ok" };
 			},
 		},

@@ -5,13 +5,13 @@ import { readQuery } from "../query.ts";
 import { inArea, type Route } from "./route.ts";
 
 export function laneRoutes(): Route[] {
-	return inArea("lanes, admin", [
+	return inArea("lanes", [
 		{
 			name: "GET /v1/lanes",
-			summary: "The lanes of a namespace and what is in them",
+			summary: "Depth, age and throughput of every lane in which there is something",
 			query: lanesRequest,
 			replies: { 200: Type.Object({ lanes: Type.Array(replies.lane) }) },
-			handle: (request) => request.caller.backend.lanes.list(readQuery(request.query, lanesRequest)),
+			handle: ({ caller, query }) => caller.backend.lanes.list(readQuery(query, lanesRequest)),
 		},
 	]);
 }

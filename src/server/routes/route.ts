@@ -78,6 +78,8 @@ export function addRoutes(app: FastifyInstance, frame: Frame, tokens: TokenBook,
 	}
 }
 
+export const instanceOf = (request: FastifyRequest): string => (request.params as { instanceId: string }).instanceId;
+
 export const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
