@@ -177,7 +177,7 @@ async function dispatchLine(store: StoreName): Promise<Line> {
 async function backlogLine(store: StoreName): Promise<Line> {
 	const few: number[] = [];
 	const many: number[] = [];
-	for (let round = 0; round < Math.min(rounds, 3); round++) {
+	for (let round = 0; round < rounds; round++) {
 		for (const [queued, costs] of [
 			[1000, few],
 			[100_000, many],

@@ -16,7 +16,7 @@ export function writeBare(file: string, units: readonly Unit[], group: number): 
 	db.pragma(`page_size = ${sql.PAGE_SIZE}`);
 	db.pragma("journal_mode = WAL");
 	db.pragma("synchronous = FULL");
-	db.pragma("cache_size = -65536");
+	db.pragma("cache_size = -16384");
 	db.exec(sql.createTables);
 	const put = db.prepare(sql.putRecord);
 	const remove = db.prepare(sql.removeRecord);

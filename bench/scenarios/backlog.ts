@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import type { Target } from "../target.ts";
 import { batchSubmit } from "./batch-submit.ts";
 
@@ -7,6 +8,8 @@ const CLAIM = 16;
 export async function backlog(target: Target, queued: number, count: number): Promise<number> {
 	const { backend } = target.ff;
 	await batchSubmit(target, queued + count);
+	// What so many submits have left the system to write would be paid for by the first who wait for the disk.
+	execFileSync("sync");
 	const who = { workerId: "bench", instanceId: "bench" };
 	const startedAt = performance.now();
 	for (let done = 0; done < count; ) {

@@ -54,9 +54,9 @@ export class BatchBuilder {
 
 	#related(tx: Transaction): UnitDraft[] | undefined {
 		let related: UnitDraft[] | undefined;
-		for (const [key] of tx.reads) related = withUnits(related, this.#cache.get(key)?.unit);
-		for (const { key } of tx.writes) {
-			related = withUnits(related, this.#cache.get(key)?.unit);
+		for (const known of tx.found) related = withUnits(related, known?.unit);
+		for (const { key, known } of tx.writes) {
+			related = withUnits(related, known?.unit);
 			related = withUnits(related, this.#readers.get(key));
 		}
 		for (const queue of tx.looked) related = withUnits(related, this.#takers.get(queue));
@@ -91,8 +91,7 @@ export class BatchBuilder {
 	}
 
 	#takeWrites(unit: UnitDraft, tx: Transaction): void {
-		for (const { key, record } of tx.writes) {
-			const known = this.#cache.get(key);
+		for (const { key, record, known } of tx.writes) {
 			const version = known?.version ?? 0;
 			const now = known?.places ?? [];
 			const after = record ? this.#placement(key, record) : [];
@@ -102,7 +101,8 @@ export class BatchBuilder {
 				earlier.record = record;
 				earlier.after = after;
 			} else unit.written.push({ key, record, before: now, after });
-			this.#cache.set(key, { record, version, places: after, unit });
+			if (known) this.#cache.set(key, { record, version, places: after, unit });
+			else this.#cache.add(key, { record, version, places: after, unit });
 			for (const { queue, score } of now) {
 				if (isIn(after, queue, score)) continue;
 				this.#heads.remove(queue, { key, score });

@@ -22,6 +22,8 @@ export interface Content {
 	contentType: string;
 	size: number;
 	text?: string;
+	/** The text is JSON written here: it holds neither raw control characters nor lone surrogates. */
+	isJson?: true;
 	bytes?: Uint8Array;
 }
 
@@ -37,8 +39,9 @@ export function contentOf(given: GivenPayload): Content | undefined {
 	const type = contentType ?? JSON_CONTENT;
 	const isPlainText = isText(type) && typeof value === "string";
 	if (!isPlainText && !isJson(type)) throw invalid(field, `must be given as ${field}Base64 for contentType ${type}`);
-	const text = isPlainText ? value : toJson(field, value);
-	return within(field, { text, size: Buffer.byteLength(text), contentType: type });
+	if (isPlainText) return within(field, { text: value, size: Buffer.byteLength(value), contentType: type });
+	const text = toJson(field, value);
+	return within(field, { text, isJson: true, size: Buffer.byteLength(text), contentType: type });
 }
 
 function within(field: string, given: Content): Content {
@@ -61,7 +64,8 @@ export function pack(given: Content | undefined, key: string): { payload: Payloa
 	const payload: Payload = contentType === JSON_CONTENT ? { size } : { size, contentType };
 	if (size > INLINE_PAYLOAD_BYTES) return { payload: { ...payload, ref: key }, blob: { key, bytes: bytesOf(given) } };
 	// A lone surrogate would not come back from UTF-8 as it was, and control characters take six times their room.
-	if (given.text?.isWellFormed() && !CONTROL.test(given.text)) payload.text = given.text;
+	const { text } = given;
+	if (text !== undefined && (given.isJson || (text.isWellFormed() && !CONTROL.test(text)))) payload.text = text;
 	else payload.base64 = Buffer.from(bytesOf(given)).toString("base64");
 	return { payload };
 }

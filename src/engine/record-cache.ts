@@ -27,7 +27,13 @@ export class RecordCache {
 	}
 
 	set(key: string, entry: CachedRecord): void {
-		if (this.#entries.has(key)) this.#entries.delete(key);
+		// Deleted first, so that it becomes the youngest.
+		this.#entries.delete(key);
+		this.#entries.set(key, entry);
+	}
+
+	/** `set` of what is known not to be there. */
+	add(key: string, entry: CachedRecord): void {
 		this.#entries.set(key, entry);
 	}
 

@@ -33,6 +33,8 @@ export interface Scan {
 export interface WrittenRecord {
 	key: string;
 	record: object | undefined;
+	/** What was in memory before: looking it up again would cost as much as the rule. */
+	known: CachedRecord | undefined;
 }
 
 /**
@@ -41,6 +43,8 @@ export interface WrittenRecord {
  */
 export class Transaction implements Tx {
 	readonly reads: [key: string, version: number][] = [];
+	/** What was in memory of each record read, in the same order. */
+	readonly found: (CachedRecord | undefined)[] = [];
 	readonly writes: WrittenRecord[] = [];
 	readonly events: EmittedEvent[] = [];
 	looked: readonly string[] = NONE;
@@ -76,7 +80,7 @@ export class Transaction implements Tx {
 
 	getFresh<R extends object>(key: Key<R>): R | undefined {
 		if (this.#written(key) || this.#cache.get(key)) return this.get(key);
-		this.#read(key, 0);
+		this.#read(key, 0, undefined);
 		return undefined;
 	}
 
@@ -146,19 +150,26 @@ export class Transaction implements Tx {
 			this.missingKeys = [key];
 			throw MISS;
 		}
-		this.#read(key, entry.version);
+		this.#read(key, entry.version, entry);
 		return entry;
 	}
 
-	#read(key: string, version: number): void {
+	#read(key: string, version: number, entry: CachedRecord | undefined): void {
 		for (const read of this.reads) if (read[0] === key) return;
 		this.reads.push([key, version]);
+		this.found.push(entry);
 	}
 
 	#write(key: string, record: object | undefined): void {
 		const written = this.#written(key);
 		if (written) written.record = record;
-		else this.writes.push({ key, record });
+		else this.writes.push({ key, record, known: this.#known(key) });
+	}
+
+	/** A rule writes what it read, most often the last. */
+	#known(key: string): CachedRecord | undefined {
+		for (let n = this.reads.length - 1; n >= 0; n--) if (this.reads[n]?.[0] === key) return this.found[n];
+		return this.#cache.get(key);
 	}
 
 	#written(key: string): WrittenRecord | undefined {

@@ -77,7 +77,8 @@ function configure(db: Database, isNew: boolean): void {
 	db.pragma("synchronous = FULL");
 	// On macOS a plain fsync does not reach the disk; elsewhere this changes nothing.
 	db.pragma("fullfsync = ON");
-	db.pragma("cache_size = -65536");
+	// 16 MB. A larger cache costs: SQLite goes over its whole table of pages at every commit (0.3 ms of it at 128 MB).
+	db.pragma("cache_size = -16384");
 	// 8 MB of log between checkpoints: with 32 MB a commit took as long, and the longest stalls about doubled.
 	db.pragma("wal_autocheckpoint = 1000");
 	// A migration may make the log large; afterwards it shrinks again.

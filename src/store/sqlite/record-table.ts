@@ -66,15 +66,18 @@ export class RecordTable {
 	}
 
 	#writeMany({ expected, put, removed }: Unit, commit: number): boolean {
-		const puts = new Set<string>();
-		for (const { key } of put) puts.add(key);
-		const created = new Set<string>();
+		/** What must not be there, and is not known to be there or not. */
+		const absent = new Set<string>();
 		for (const [key, version] of expected) {
-			if (version === 0 && puts.has(key) && !this.#versions.has(key)) created.add(key);
+			if (version === 0 && !this.#versions.has(key)) absent.add(key);
 			else if (this.#versionOf(key) !== version) return false;
 		}
-		if (created.size > 0 && !this.#insert(put, created, commit)) return false;
-		for (const one of put) if (!created.has(one.key)) this.#put(one, commit);
+		const created: Unit["put"] = [];
+		const changed: Unit["put"] = [];
+		for (const one of put) (absent.delete(one.key) ? created : changed).push(one);
+		for (const key of absent) if (this.#versionOf(key) !== 0) return false;
+		if (!this.#insert(created, commit)) return false;
+		for (const one of changed) this.#put(one, commit);
 		for (const key of removed) {
 			this.#run.removeRecord.run(this.#partition, toText(key));
 			this.#versions.set(key, 0);
@@ -82,22 +85,21 @@ export class RecordTable {
 		return true;
 	}
 
-	/** Writes those of `put` that must not be there yet; if one is, takes the others back. */
-	#insert(put: Unit["put"], created: ReadonlySet<string>, commit: number): boolean {
+	/** Writes what must not be there yet; if some of it is, takes the rest back. */
+	#insert(created: Unit["put"], commit: number): boolean {
 		const { newRecords, removeRecordAt } = this.#run;
 		let written = 0;
-		for (const { key, doc } of put) {
-			if (!created.has(key)) continue;
+		for (const { key, doc } of created) {
 			newRecords.add(this.#partition, toText(key), commit, toText(doc));
 			if (newRecords.full) written += newRecords.flush();
 		}
 		written += newRecords.flush();
-		if (written === created.size) {
-			for (const key of created) this.#versions.set(key, commit);
+		if (written === created.length) {
+			for (const { key } of created) this.#versions.set(key, commit);
 			return true;
 		}
 		// Nothing else of this commit can stand under these keys: what it had written before is known to `#versions`.
-		for (const key of created) removeRecordAt.run(this.#partition, toText(key), commit);
+		for (const { key } of created) removeRecordAt.run(this.#partition, toText(key), commit);
 		return false;
 	}
 

@@ -30,8 +30,10 @@ export class RowBuffer {
 		return this.#values.length / this.#width;
 	}
 
-	add(...row: Value[]): void {
-		for (const value of row) this.#values.push(value);
+	/** A row of four values, or of six. */
+	add(a: Value, b: Value, c: Value, d: Value, e?: Value, f?: Value): void {
+		this.#values.push(a, b, c, d);
+		if (e !== undefined && f !== undefined) this.#values.push(e, f);
 	}
 
 	/** Writes what waits; answers how many rows that changed. */
