@@ -74,12 +74,17 @@ export class Attacker {
 	}
 
 	#learn(text: string): void {
-		const said = JSON.parse(text) as {
+		let said: {
 			id?: string;
 			items?: { id?: string }[];
 			executions?: { id: string; lease?: { id: string; epoch: number } }[];
 		} | null;
-		// The bytes of an input are whatever was sent.
+		try {
+			said = JSON.parse(text);
+		} catch {
+			// The bytes of an input are whatever was sent, also under a type that promises more.
+			return;
+		}
 		if (typeof said !== "object" || said === null) return;
 		if (said.id) keep(this.#ids, said.id);
 		for (const item of said.items ?? []) if (item?.id) keep(this.#ids, item.id);
