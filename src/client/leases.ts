@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { LeaseCalls } from "../contract/backend.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import type { ClaimedExecution, CompletedItem, RenewedLease, WorkerNotice } from "../contract/replies.ts";
@@ -25,11 +26,12 @@ export class RemoteLeases implements LeaseCalls {
 	}
 
 	/**
-	 * Goes out once the instance's notices are listened to, so that nothing said about what it brings is missed. Without a
-	 * request id it is not sent twice: whoever claims asks again anyway.
+	 * Goes out once the instance's notices are listened to, so that nothing said about what it brings is missed. Under a
+	 * request id it may be sent again when the answer was lost, and brings the same leases.
 	 */
 	async claim(request: protocol.ClaimRequest, signal?: AbortSignal): Promise<ClaimedExecution[]> {
-		const body = plainBody(request);
+		const unnamed = typeof request === "object" && request?.requestId === undefined;
+		const body = plainBody(unnamed ? { ...request, requestId: randomUUID() } : request);
 		for (const { ready } of this.#streams.get(request?.instanceId) ?? []) await ready;
 		if (signal?.aborted) return [];
 		const waitMs = typeof request?.waitMs === "number" ? request.waitMs : 0;
@@ -38,7 +40,7 @@ export class RemoteLeases implements LeaseCalls {
 				method: "POST",
 				path: "/v1/claims",
 				body,
-				repeat: request?.requestId ? "always" : "never",
+				repeat: "always",
 				waitMs,
 				signal,
 			});

@@ -24,8 +24,11 @@ export const eligibleQueuePrefix = (namespace: string, lane: string): string => 
 export const eligibleQueue = (namespace: string, lane: string, kind: string): string =>
 	eligibleQueuePrefix(namespace, lane) + kind;
 
+/** How the names of queues that lists are read from begin. */
+export const LIST = "list,";
+
 export const listQueuePrefix = (namespace: string, lane?: string): string =>
-	lane === undefined ? `list,${namespace},` : `list,${namespace},${lane},`;
+	lane === undefined ? `${LIST}${namespace},` : `${LIST}${namespace},${lane},`;
 
 export const listQueue = (namespace: string, lane: string, state: PublicState): string =>
 	listQueuePrefix(namespace, lane) + state;
@@ -35,6 +38,12 @@ export function listQueueParts(namespace: string, queue: string): { lane: string
 	const rest = queue.slice(listQueuePrefix(namespace).length);
 	const comma = rest.lastIndexOf(",");
 	return { lane: rest.slice(0, comma), state: rest.slice(comma + 1) as PublicState };
+}
+
+/** What a list queue is about. */
+export function listQueueSubject(queue: string): { namespace: string; lane: string; state: PublicState } {
+	const namespace = queue.slice(LIST.length, queue.indexOf(",", LIST.length));
+	return { namespace, ...listQueueParts(namespace, queue) };
 }
 
 /** When the execution at this place of a list queue was created. */

@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import type { Engine } from "../engine/engine.ts";
 import type { EngineObserver } from "../engine/observer.ts";
 import type { BatchReport } from "../engine/partition-runner.ts";
+import { type QueueDepth, queueDepths } from "../engine/queue-depths.ts";
 import type { UnitDraft } from "../engine/unit-draft.ts";
 import type { Outcome } from "../kernel/outcome.ts";
 import { leaseEndOf } from "../kernel/reading.ts";
@@ -50,7 +51,45 @@ export class ServerMetrics implements EngineObserver {
 				for (const { name, held } of Object.values(pools)) this.set({ pool: name }, held);
 			},
 		});
+		this.#depths();
 		engine.observer = this;
+	}
+
+	/** Counted when somebody asks, not as things happen: other engines change them too. Both figures share one look. */
+	#depths(): void {
+		const { runners } = this.#engine;
+		let looking: Promise<QueueDepth[]> | undefined;
+		const look = (): Promise<QueueDepth[]> => {
+			// Without a store that answers, the other figures are still worth having.
+			looking ??= queueDepths(runners, MAX_LANES)
+				.catch(() => [])
+				.finally(() => (looking = undefined));
+			return looking;
+		};
+		const registers = [this.registry];
+		new Gauge({
+			name: "flowfabric_queue_depth",
+			help: "Executions by lane and state",
+			labelNames: ["namespace", "lane", "state"],
+			registers,
+			async collect() {
+				const depths = await look();
+				this.reset();
+				for (const { namespace, lane, state, size } of depths) this.set({ namespace, lane, state }, size);
+			},
+		});
+		new Gauge({
+			name: "flowfabric_queue_oldest_seconds",
+			help: "Age of the oldest execution that waits, by lane",
+			labelNames: ["namespace", "lane"],
+			registers,
+			async collect() {
+				const depths = await look();
+				this.reset();
+				for (const { namespace, lane, oldestMs } of depths)
+					if (oldestMs !== undefined) this.set({ namespace, lane }, oldestMs / 1000);
+			},
+		});
 	}
 
 	close(): void {

@@ -26,6 +26,11 @@ test("metrics tell what was done, through any caller", async () => {
 	expect(value('flowfabric_attempts_total{outcome="ended_success"}')).toBe(1);
 	expect(value("flowfabric_commit_seconds_count")).toBeGreaterThan(0);
 	expect(value('flowfabric_http_request_seconds_count{route="POST /v1/executions/:id/cancel",status="400"}')).toBe(1);
+	expect(value('flowfabric_queue_depth{namespace="default",lane="default",state="active"}')).toBe(1);
+	expect(value('flowfabric_queue_depth{namespace="default",lane="default",state="completed"}')).toBe(1);
+	expect(value('flowfabric_queue_depth{namespace="default",lane="other",state="waiting"}')).toBe(1);
+	expect(value('flowfabric_queue_oldest_seconds{namespace="default",lane="other"}')).toBeGreaterThanOrEqual(0);
+	expect(text).not.toContain('flowfabric_queue_oldest_seconds{namespace="default",lane="default"}');
 	expect(text).toContain("flowfabric_nodejs_eventloop_lag_seconds");
 });
 
@@ -46,6 +51,7 @@ test("health is open, readiness follows the store", async () => {
 	expect(await stand.call("GET", "/healthz")).toMatchObject({ status: 200, json: { status: "ok" } });
 	expect((await stand.call("GET", "/readyz")).status).toBe(200);
 	await stand.backend.close();
+	expect((await stand.call("GET", "/metrics")).status).toBe(200);
 	expect((await stand.call("GET", "/healthz")).status).toBe(200);
 	expect((await stand.call("GET", "/readyz")).status).toBe(503);
 });
