@@ -1,5 +1,5 @@
+import type { Clock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
-import type { Clock } from "../engine/clock.ts";
 
 export interface ConnectOptions {
 	/** Sent as `Authorization: Bearer`. */

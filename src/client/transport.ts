@@ -1,6 +1,6 @@
 import { Pool } from "undici";
+import { type Clock, systemClock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
-import { type Clock, systemClock } from "../engine/clock.ts";
 import { activeTraceparent } from "../tracing/trace-context.ts";
 import { type Answer, exchange, NoAnswer, type StreamListener } from "./exchange.ts";
 import { type ConnectOptions, checkOptions, placeOf } from "./options.ts";

@@ -1,9 +1,9 @@
+import type { Clock } from "../contract/clock.ts";
 import { refusalError } from "../contract/errors.ts";
 import { ELIGIBLE, eligibleQueue, eligibleQueuePrefix, queueScore } from "../kernel/placement.ts";
 import type { ExecutionRecord } from "../kernel/records/execution.ts";
 import type { ClaimCommand, ClaimOutcome } from "../kernel/rules/claim.ts";
 import type { Entry } from "../kernel/tx.ts";
-import type { Clock } from "./clock.ts";
 import type { UuidMint } from "./mint.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
 import { MAX_UNIT_RECORDS } from "./unit-draft.ts";

@@ -1,8 +1,8 @@
+import type { Clock } from "../contract/clock.ts";
 import { DUE_QUEUE } from "../kernel/placement.ts";
 import type { TickOutcome } from "../kernel/rules/tick.ts";
 import type { Duty } from "../kernel/timers.ts";
 import type { QueuePosition } from "../store/port.ts";
-import type { Clock } from "./clock.ts";
 import type { DutyRun } from "./duty-log.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
 

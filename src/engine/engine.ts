@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import { SLOTS, slotOfId } from "../kernel/ids.ts";
 import type { Kernel } from "../kernel/kernel.ts";
@@ -6,7 +7,6 @@ import { DUE_QUEUE, ELIGIBLE } from "../kernel/placement.ts";
 import { EVENT_LOG, type Notice, type Store } from "../store/port.ts";
 import { ClaimDispatcher } from "./claim-dispatcher.ts";
 import { ClaimRequests } from "./claim-requests.ts";
-import { type Clock, systemClock } from "./clock.ts";
 import { DueMinder } from "./due-minder.ts";
 import { DutyLog } from "./duty-log.ts";
 import { trimEvents } from "./event-trimmer.ts";

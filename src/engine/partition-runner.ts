@@ -1,10 +1,10 @@
+import type { Clock } from "../contract/clock.ts";
 import { refusalError } from "../contract/errors.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { type Outcome, refuse } from "../kernel/outcome.ts";
 import type { Entry } from "../kernel/tx.ts";
 import { type Batch, type CommitReply, hasWrites, type Store, StoreError, type Unit } from "../store/port.ts";
 import { BatchBuilder } from "./batch-builder.ts";
-import type { Clock } from "./clock.ts";
 import { Needs, PartitionMemory } from "./partition-memory.ts";
 import type { QueueHeads } from "./queue-heads.ts";
 import type { Running } from "./running.ts";

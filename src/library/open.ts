@@ -1,5 +1,5 @@
+import type { Clock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
-import type { Clock } from "../engine/clock.ts";
 import { Engine } from "../engine/engine.ts";
 import { LocalBackend } from "../engine/local-backend.ts";
 import { FORMAT, indexOf, migrate } from "../kernel/format.ts";

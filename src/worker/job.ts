@@ -1,9 +1,9 @@
 import type { Backend } from "../contract/backend.ts";
+import type { Clock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import { MAX_DELAY_MS } from "../contract/fields.ts";
 import type { ClaimedExecution, RenewedLease } from "../contract/replies.ts";
 import { MAX_REASON } from "../contract/worker-protocol.ts";
-import type { Clock } from "../engine/clock.ts";
 import { inSpan, type SpanStart } from "../tracing/trace-context.ts";
 import { backoff } from "./backoff.ts";
 import { type Context, type Handler, type Middleware, makeContext } from "./context.ts";

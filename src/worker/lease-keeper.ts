@@ -1,5 +1,5 @@
 import type { Backend } from "../contract/backend.ts";
-import type { Clock } from "../engine/clock.ts";
+import type { Clock } from "../contract/clock.ts";
 import type { Job } from "./job.ts";
 import type { Logger } from "./logger.ts";
 

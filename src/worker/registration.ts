@@ -1,7 +1,7 @@
 import type { Backend } from "../contract/backend.ts";
+import type { Clock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import type { RegisterWorkerRequest } from "../contract/workers.ts";
-import type { Clock } from "../engine/clock.ts";
 import { backoff } from "./backoff.ts";
 import type { Logger } from "./logger.ts";
 

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Backend } from "../contract/backend.ts";
+import { type Clock, systemClock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import type { ClaimedExecution, WorkerNotice } from "../contract/replies.ts";
 import { MAX_CLAIM, MAX_CLAIM_WAIT_MS } from "../contract/worker-protocol.ts";
-import { type Clock, systemClock } from "../engine/clock.ts";
 import { backoff } from "./backoff.ts";
 import type { Handler, Middleware } from "./context.ts";
 import { Job } from "./job.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/engine/clock.ts";
+import type { Clock } from "../../src/contract/clock.ts";
 
 interface Happening {
 	at: number;
