@@ -36,6 +36,11 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
 		routePrefix: "/docs",
 		staticCSP: true,
 		uiConfig: { validatorUrl: null },
+		// There is one description to look at: no bar to choose another, and nobody else's name on it.
+		theme: {
+			title: "FlowFabric API",
+			css: [{ filename: "theme.css", content: ".swagger-ui .topbar { display: none }" }],
+		},
 		// Not upgraded: on plain HTTP from another machine the page would ask for scripts nobody serves.
 		transformStaticCSP: (header) =>
 			header
