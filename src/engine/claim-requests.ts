@@ -98,29 +98,29 @@ export class ClaimRequests {
 	async #recall(key: string, claim: Claim): Promise<ExecutionRecord[] | undefined> {
 		const found = await Promise.all(
 			this.#runners.map(async (runner) => {
-				const [record] = await this.#read<ClaimRequestRecord>(runner, [key]);
-				return record && record.expiresAt > runner.time.now() ? record.leases : [];
+				const { time, records } = await this.#read<ClaimRequestRecord>(runner, [key]);
+				// By the store's own time: an engine may take it to be later than it is, and deny what is still held.
+				return records.filter(({ expiresAt }) => expiresAt > time).flatMap(({ leases }) => leases);
 			}),
 		);
 		const leases = new Map(found.flat());
 		if (leases.size === 0) return undefined;
-		const executions = await Promise.all(
+		const held = await Promise.all(
 			this.#runners.map((runner, partition) => {
 				const ids = [...leases.keys()].filter((id) => trustedSlot(id) % this.#runners.length === partition);
-				return this.#read<ExecutionRecord>(runner, ids.map(executionKey));
+				return ids.length > 0 ? this.#read<ExecutionRecord>(runner, ids.map(executionKey)) : { records: [] };
 			}),
 		);
-		return executions
-			.flat()
+		return held
+			.flatMap(({ records }) => records)
 			.filter((record) => record.lease?.id === leases.get(record.id))
 			.sort(inOrderOf(claim));
 	}
 
 	/** The records there are, from the store: what an engine remembers may be old. */
-	async #read<R extends object>(runner: PartitionRunner, keys: string[]): Promise<R[]> {
-		if (keys.length === 0) return [];
-		const { records } = await runner.ask((store, partition) => store.read(partition, keys));
-		return records.filter(({ version }) => version > 0).map((stored) => this.#decode(stored) as R);
+	async #read<R extends object>(runner: PartitionRunner, keys: string[]): Promise<{ time: number; records: R[] }> {
+		const { time, records } = await runner.ask((store, partition) => store.read(partition, keys));
+		return { time, records: records.filter(({ version }) => version > 0).map((stored) => this.#decode(stored) as R) };
 	}
 
 	#decode({ key, doc }: StoredRecord): object {

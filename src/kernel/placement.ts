@@ -21,8 +21,21 @@ export const ELIGIBLE = "eligible,";
 /** Namespaces and lanes hold no comma, so a queue's name can be taken apart again; the kind comes last and may. */
 export const eligibleQueuePrefix = (namespace: string, lane: string): string => `${ELIGIBLE}${namespace},${lane},`;
 
-export const eligibleQueue = (namespace: string, lane: string, kind: string): string =>
-	eligibleQueuePrefix(namespace, lane) + kind;
+export const eligibleQueue = sameName((namespace, lane, kind) => eligibleQueuePrefix(namespace, lane) + kind);
+
+/**
+ * Gives the very same text as the last time, not an equal one, when it is asked for the same again, as it mostly is:
+ * text that was looked up once in a table is found again without being read.
+ */
+function sameName<L extends string>(make: (namespace: string, lane: string, last: L) => string) {
+	let made = { namespace: "", lane: "", last: "" as L, name: "" };
+	return (namespace: string, lane: string, last: L): string => {
+		if (made.last !== last || made.lane !== lane || made.namespace !== namespace || made.name === "") {
+			made = { namespace, lane, last, name: make(namespace, lane, last) };
+		}
+		return made.name;
+	};
+}
 
 /** How the names of queues that lists are read from begin. */
 export const LIST = "list,";
@@ -30,8 +43,7 @@ export const LIST = "list,";
 export const listQueuePrefix = (namespace: string, lane?: string): string =>
 	lane === undefined ? `${LIST}${namespace},` : `${LIST}${namespace},${lane},`;
 
-export const listQueue = (namespace: string, lane: string, state: PublicState): string =>
-	listQueuePrefix(namespace, lane) + state;
+export const listQueue = sameName<PublicState>((namespace, lane, state) => listQueuePrefix(namespace, lane) + state);
 
 /** The lane and state a list queue of this namespace is about. */
 export function listQueueParts(namespace: string, queue: string): { lane: string; state: PublicState } {
