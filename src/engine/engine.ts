@@ -129,13 +129,7 @@ export class Engine {
 
 	/** Hears every partition's time and begins to mind what is due. */
 	async start(): Promise<void> {
-		await Promise.all(
-			this.runners.map(async (runner) => {
-				await runner.ask((store, partition) => store.read(partition, []));
-				// Until now nobody could write here: holders get their chance to renew first.
-				runner.writableSince = runner.time.now();
-			}),
-		);
+		await Promise.all(this.runners.map((runner) => runner.greet()));
 		await this.dispatcher.lookEverywhere();
 		for (const minder of this.#minders) minder.look();
 		this.#sweepLater();

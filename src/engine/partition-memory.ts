@@ -4,6 +4,7 @@ import type { Store, StoredRecord } from "../store/port.ts";
 import { QueueHeads } from "./queue-heads.ts";
 import { RecordCache } from "./record-cache.ts";
 import type { Scan, Transaction } from "./transaction.ts";
+import type { Write } from "./unit-draft.ts";
 
 const SCAN_PAGE = 1000;
 
@@ -70,6 +71,23 @@ export class PartitionMemory {
 		if (!entry.record || !this.#kernel.isBusy(key, entry.record)) return this.cache.delete(key);
 		entry.unit = undefined;
 		entry.version = version;
+	}
+
+	/** Brings writes that have reached the store into what was read of a queue while they were on their way. */
+	showIn(queue: string, written: readonly Write[]): void {
+		for (const { key, before, after } of written) {
+			for (const place of before) if (place.queue === queue) this.heads.remove(queue, { key, score: place.score });
+			for (const place of after) if (place.queue === queue) this.heads.add(queue, { key, score: place.score });
+		}
+	}
+
+	/** Lets go of everything that writes which failed may have changed. */
+	forget(written: readonly Write[]): void {
+		for (const { key, before, after } of written) {
+			this.cache.delete(key);
+			for (const { queue } of before) this.heads.forget(queue);
+			for (const { queue } of after) this.heads.forget(queue);
+		}
 	}
 
 	async #fetchRecords(keys: string[], ask: Ask): Promise<void> {

@@ -8,18 +8,15 @@ import { BatchBuilder } from "./batch-builder.ts";
 import { Needs, PartitionMemory } from "./partition-memory.ts";
 import type { QueueHeads } from "./queue-heads.ts";
 import type { Running } from "./running.ts";
-import { StoreTime } from "./store-time.ts";
+import { StoreLine } from "./store-line.ts";
+import type { StoreTime } from "./store-time.ts";
 import { CorruptRecordError, MISS, Transaction } from "./transaction.ts";
 import type { UnitDraft } from "./unit-draft.ts";
 
 /** Losses in a row after which a unit asks for a turn on what it lost on. */
 const LOSSES_BEFORE_TURN = 4;
-const RETRY_MIN_MS = 20;
-const RETRY_MAX_MS = 2000;
 /** A caller is told that the store does not answer after this long; the commit itself is tried on. */
 const CALL_TIMEOUT_MS = 30_000;
-/** A gap in writing from here on gives lease holders time to renew. */
-const OUTAGE_MS = 1000;
 
 export interface RunnerOptions {
 	engineId: string;
@@ -60,9 +57,7 @@ export interface BatchReport {
  * fate of what it would read is open. An outcome is told only after the store has checked everything it rests on.
  */
 export class PartitionRunner {
-	readonly time: StoreTime;
-	/** Store time since when this partition could be written without a gap. */
-	writableSince = 0;
+	readonly #line: StoreLine;
 	readonly #options: RunnerOptions;
 	readonly #memory: PartitionMemory;
 	#waiting: Running[] = [];
@@ -72,13 +67,21 @@ export class PartitionRunner {
 	#scheduled = false;
 	#batchNumber = 0;
 	#lastCommit = 0;
-	#troubleSince: number | undefined;
 	#closed = false;
 
 	constructor(options: RunnerOptions) {
 		this.#options = options;
 		this.#memory = new PartitionMemory(options.cacheCapacity, options.kernel, options.onCorrupt);
-		this.time = new StoreTime(() => options.clock.monotonic());
+		this.#line = new StoreLine(options);
+	}
+
+	get time(): StoreTime {
+		return this.#line.time;
+	}
+
+	/** Store time since when this partition could be written without a gap. */
+	get writableSince(): number {
+		return this.#line.writableSince;
 	}
 
 	get heads(): QueueHeads {
@@ -132,20 +135,19 @@ export class PartitionRunner {
 		return entries.slice(0, count);
 	}
 
+	/** Hears the store for the first time. Until now nobody may have written here: holders are to renew first. */
+	async greet(): Promise<void> {
+		await this.ask((store, partition) => store.read(partition, []));
+		this.#line.opened();
+	}
+
 	/** A question to the store itself; `store_unavailable` if it does not answer. */
 	async ask<T extends { time: number }>(question: (store: Store, partition: number) => Promise<T>): Promise<T> {
 		try {
-			return await this.#ask(question);
+			return await this.#line.ask(question);
 		} catch (error) {
 			throw error instanceof StoreError ? refusalError(refuse("store_unavailable"), error) : error;
 		}
-	}
-
-	async #ask<T extends { time: number }>(question: (store: Store, partition: number) => Promise<T>): Promise<T> {
-		const sentAt = this.#options.clock.monotonic();
-		const answer = await question(this.#options.store, this.#options.partition);
-		this.time.hear(answer.time, sentAt);
-		return answer;
 	}
 
 	/** Refuses what still waits; a batch on its way is settled first. */
@@ -194,7 +196,7 @@ export class PartitionRunner {
 		]);
 		// A window that was fetched while the batch was on its way may have been read before or after it.
 		for (const queue of needs.queues.keys())
-			for (const draft of drafts) if (draft.committed) this.#showIn(queue, draft);
+			for (const draft of drafts) if (draft.committed) this.#memory.showIn(queue, draft.written);
 		this.#memory.cache.trim();
 		if (fetched) this.#waiting = [...again, ...setAside, ...this.#waiting];
 		else {
@@ -276,19 +278,19 @@ export class PartitionRunner {
 	async #send(batch: Batch, drafts: UnitDraft[]): Promise<CommitReply | undefined> {
 		for (let tries = 0; ; tries++) {
 			try {
-				const reply = await this.#ask((store, partition) => store.commit(partition, batch));
-				this.#heardFrom();
+				const reply = await this.#line.ask((store, partition) => store.commit(partition, batch));
+				this.#line.worked();
 				return reply;
 			} catch (error) {
 				const certain = error instanceof StoreError && error.applied === "no";
-				this.#trouble();
+				this.#line.failed();
 				if (certain || this.#closed) {
 					const refusal = refusalError(refuse("store_unavailable"), error);
 					for (const draft of drafts) this.#abandon(draft, (running) => running.reject(refusal));
 					return undefined;
 				}
 				this.#giveUpOnCallers(drafts, error);
-				await this.#pause(tries);
+				await this.#line.pause(tries);
 			}
 		}
 	}
@@ -322,20 +324,9 @@ export class PartitionRunner {
 		return again;
 	}
 
-	#showIn(queue: string, draft: UnitDraft): void {
-		for (const { key, before, after } of draft.written) {
-			for (const place of before) if (place.queue === queue) this.heads.remove(queue, { key, score: place.score });
-			for (const place of after) if (place.queue === queue) this.heads.add(queue, { key, score: place.score });
-		}
-	}
-
-	/** Undoes in memory what a unit did there. */
+	/** A unit that will not be: memory forgets it; its commands are told, or are to run again. */
 	#abandon(draft: UnitDraft, tell?: (running: Running) => void): Running[] {
-		for (const { key, before, after } of draft.written) {
-			this.#memory.cache.delete(key);
-			for (const { queue } of before) this.heads.forget(queue);
-			for (const { queue } of after) this.heads.forget(queue);
-		}
+		this.#memory.forget(draft.written);
 		if (tell) draft.commands.forEach(tell);
 		return draft.commands;
 	}
@@ -357,30 +348,16 @@ export class PartitionRunner {
 		for (let tries = 0; ; tries++) {
 			try {
 				// Even with nothing missing the store's time must be heard before a rule can run.
-				if (!this.time.known) await this.#ask((store, partition) => store.read(partition, []));
-				await this.#memory.fetch(needs, (question) => this.#ask(question));
-				this.#heardFrom();
+				if (!this.time.known) await this.#line.ask((store, partition) => store.read(partition, []));
+				await this.#memory.fetch(needs, (question) => this.#line.ask(question));
+				this.#line.worked();
 				return true;
 			} catch {
-				this.#trouble();
-				if (this.#closed || this.#troubleLasts() > CALL_TIMEOUT_MS) return false;
-				await this.#pause(tries);
+				this.#line.failed();
+				if (this.#closed || this.#line.trouble > CALL_TIMEOUT_MS) return false;
+				await this.#line.pause(tries);
 			}
 		}
-	}
-
-	#heardFrom(): void {
-		if (this.#troubleSince === undefined) return;
-		if (this.#troubleLasts() > OUTAGE_MS) this.writableSince = this.time.now();
-		this.#troubleSince = undefined;
-	}
-
-	#trouble(): void {
-		this.#troubleSince ??= this.#options.clock.monotonic();
-	}
-
-	#troubleLasts(): number {
-		return this.#troubleSince === undefined ? 0 : this.#options.clock.monotonic() - this.#troubleSince;
 	}
 
 	/** Callers do not wait for ever; what they asked may still happen, which is what this error says. */
@@ -391,12 +368,5 @@ export class PartitionRunner {
 				if (now - running.arrivedAt > CALL_TIMEOUT_MS) running.reject(refusalError(refuse("store_unavailable"), cause));
 			}
 		}
-	}
-
-	#pause(tries: number): Promise<void> {
-		const ms = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(tries, 10)) * (0.5 + this.#options.random() / 2);
-		return new Promise((resolve) => {
-			this.#options.clock.setTimer(ms, resolve);
-		});
 	}
 }

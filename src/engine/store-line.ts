@@ -1,0 +1,66 @@
+import type { Clock } from "../contract/clock.ts";
+import type { Store } from "../store/port.ts";
+import { StoreTime } from "./store-time.ts";
+
+const RETRY_MIN_MS = 20;
+const RETRY_MAX_MS = 2000;
+/** A gap in hearing the store from here on gives lease holders time to renew. */
+const OUTAGE_MS = 1000;
+
+export interface StoreLineOptions {
+	store: Store;
+	partition: number;
+	clock: Clock;
+	random: () => number;
+}
+
+/** The line to one partition of the store: what time it is there, and since when it can be heard. */
+export class StoreLine {
+	readonly time: StoreTime;
+	/** Store time since when this partition could be written without a gap. */
+	writableSince = 0;
+	readonly #options: StoreLineOptions;
+	#troubleSince: number | undefined;
+
+	constructor(options: StoreLineOptions) {
+		this.#options = options;
+		this.time = new StoreTime(() => options.clock.monotonic());
+	}
+
+	async ask<T extends { time: number }>(question: (store: Store, partition: number) => Promise<T>): Promise<T> {
+		const { store, partition, clock } = this.#options;
+		const sentAt = clock.monotonic();
+		const answer = await question(store, partition);
+		this.time.hear(answer.time, sentAt);
+		return answer;
+	}
+
+	/** How long nothing has worked, in milliseconds. */
+	get trouble(): number {
+		return this.#troubleSince === undefined ? 0 : this.#options.clock.monotonic() - this.#troubleSince;
+	}
+
+	/** Writing is possible from now on. */
+	opened(): void {
+		this.writableSince = this.time.now();
+	}
+
+	worked(): void {
+		if (this.#troubleSince === undefined) return;
+		if (this.trouble > OUTAGE_MS) this.opened();
+		this.#troubleSince = undefined;
+	}
+
+	failed(): void {
+		this.#troubleSince ??= this.#options.clock.monotonic();
+	}
+
+	/** Before the next try: longer each time, and spread, so that engines do not come back all at once. */
+	pause(tries: number): Promise<void> {
+		const { clock, random } = this.#options;
+		const ms = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(tries, 10)) * (0.5 + random() / 2);
+		return new Promise((resolve) => {
+			clock.setTimer(ms, resolve);
+		});
+	}
+}
