@@ -48,6 +48,7 @@ export interface Execution {
 	flowId?: string;
 	tags: Record<string, string>;
 	policy: Policy;
+	requiredCapabilities: string[];
 	progress?: Progress;
 	failure?: Failure;
 	cancel?: Cancel;

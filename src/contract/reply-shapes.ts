@@ -120,6 +120,7 @@ export const execution = Type.Object({
 	flowId: optional(Type.String()),
 	tags: Type.Record(Type.String(), Type.String()),
 	policy,
+	requiredCapabilities: Type.Array(Type.String()),
 	progress: optional(Type.Object({ percent: optional(Type.Number()), message: optional(Type.String()) })),
 	failure: optional(failure),
 	cancel: optional(

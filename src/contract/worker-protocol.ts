@@ -1,6 +1,7 @@
 import Type, { type Static } from "typebox";
 import {
 	base64,
+	capabilities,
 	category,
 	contentType,
 	duration,
@@ -40,6 +41,7 @@ export const claimRequest = shape(
 			kinds: Type.Optional(
 				Type.Array(kind, { minItems: 1, maxItems: 256, allowed: "must be an array of 1 to 256 kinds" }),
 			),
+			capabilities: Type.Optional(capabilities("What the worker offers (none)")),
 			workerId: name,
 			instanceId: name,
 			max: Type.Optional(integer(1, MAX_CLAIM, "Most executions to claim (1)")),

@@ -1,6 +1,7 @@
 import type { Clock } from "../contract/clock.ts";
 import { refusalError } from "../contract/errors.ts";
-import { ELIGIBLE, eligibleQueue, eligibleQueuePrefix, queueScore } from "../kernel/placement.ts";
+import { canServe } from "../kernel/matching.ts";
+import { classOfQueue, ELIGIBLE, eligibleQueuePrefix, queueScore } from "../kernel/placement.ts";
 import type { ExecutionRecord } from "../kernel/records/execution.ts";
 import type { ClaimCommand, ClaimOutcome } from "../kernel/rules/claim.ts";
 import type { Entry } from "../kernel/tx.ts";
@@ -13,6 +14,8 @@ export interface Claim {
 	namespace: string;
 	lanes: readonly string[];
 	kinds: readonly string[] | undefined;
+	/** Sorted, each once. */
+	capabilities: readonly string[];
 	workerId: string;
 	instanceId: string;
 	max: number;
@@ -166,7 +169,7 @@ export class ClaimDispatcher {
 	#isHot(claim: Claim): boolean {
 		return claim.lanes.some((lane) => {
 			for (const queues of this.#hot.get(eligibleQueuePrefix(claim.namespace, lane))?.values() ?? []) {
-				for (const queue of queues) if (acceptsKind(claim, lane, queue)) return true;
+				for (const queue of queues) if (canServe(claim, classOfQueue(queue))) return true;
 			}
 			return false;
 		});
@@ -195,7 +198,7 @@ export class ClaimDispatcher {
 		const candidates: (Entry & { partition: number; queue: string })[] = [];
 		const probes = this.#inWindow(claim, [...partitions.keys()]).flatMap((partition) =>
 			[...(partitions.get(partition) ?? [])]
-				.filter((queue) => acceptsKind(claim, lane, queue))
+				.filter((queue) => canServe(claim, classOfQueue(queue)))
 				.map(async (queue) => {
 					const entries = await this.#runners[partition]?.look(queue, wanted);
 					if (!entries || entries.length === 0) this.#cool(partitions, partition, queue);
@@ -261,6 +264,7 @@ export class ClaimDispatcher {
 			lane,
 			queues: share.queues,
 			kinds: claim.kinds,
+			capabilities: claim.capabilities,
 			max,
 			leaseUuids: Array.from({ length: max }, () => this.#mint.next()),
 			leaseMs: claim.leaseMs,
@@ -344,12 +348,8 @@ function throwIfAllFailed(results: PromiseSettledResult<unknown>[]): void {
 
 function accepts(claim: Claim, prefix: string, queue: string): boolean {
 	return claim.lanes.some(
-		(lane) => eligibleQueuePrefix(claim.namespace, lane) === prefix && acceptsKind(claim, lane, queue),
+		(lane) => eligibleQueuePrefix(claim.namespace, lane) === prefix && canServe(claim, classOfQueue(queue)),
 	);
-}
-
-function acceptsKind(claim: Claim, lane: string, queue: string): boolean {
-	return !claim.kinds || claim.kinds.some((kind) => eligibleQueue(claim.namespace, lane, kind) === queue);
 }
 
 function fnv1a(text: string): number {

@@ -44,6 +44,7 @@ export function executionView(record: ExecutionRecord, now: number): Execution {
 		...(record.flowId ? { flowId: record.flowId } : undefined),
 		tags: { ...record.tags },
 		policy: record.policy,
+		requiredCapabilities: [...record.requiredCapabilities],
 		...(record.progress ? { progress: record.progress } : undefined),
 		...(record.failure ? { failure: record.failure } : undefined),
 		...(record.cancel ? { cancel: record.cancel } : undefined),

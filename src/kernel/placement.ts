@@ -18,10 +18,53 @@ export const DUE_QUEUE = "due";
 /** How the names of queues that claims look at begin. */
 export const ELIGIBLE = "eligible,";
 
-/** Namespaces and lanes hold no comma, so a queue's name can be taken apart again; the kind comes last and may. */
 export const eligibleQueuePrefix = (namespace: string, lane: string): string => `${ELIGIBLE}${namespace},${lane},`;
 
-export const eligibleQueue = sameName((namespace, lane, kind) => eligibleQueuePrefix(namespace, lane) + kind);
+/** What all executions of one queue have in common: a worker can serve all of them or none. */
+export interface WorkClass {
+	namespace: string;
+	lane: string;
+	kind: string;
+	/** Sorted, each once. */
+	requiredCapabilities: readonly string[];
+}
+
+/**
+ * Work that waits is queued by its class, so that a claim looks only at what it can serve. The name says all of it, and
+ * can be taken apart again: namespaces and lanes hold no comma, capabilities neither comma nor space, and the kind, which
+ * may hold both, comes last. A digest would be shorter for long lists only, and would need a record to be undone.
+ */
+export function eligibleQueue({ namespace, lane, kind, requiredCapabilities }: WorkClass): string {
+	if (requiredCapabilities.length === 0) return plainQueue(namespace, lane, kind);
+	return sameText(`${eligibleQueuePrefix(namespace, lane)}${requiredCapabilities.join(" ")},${kind}`);
+}
+
+const plainQueue = sameName((namespace, lane, kind) => `${eligibleQueuePrefix(namespace, lane)},${kind}`);
+
+export function classOfQueue(queue: string): WorkClass {
+	const namespaceEnd = queue.indexOf(",", ELIGIBLE.length);
+	const laneEnd = queue.indexOf(",", namespaceEnd + 1);
+	const capabilitiesEnd = queue.indexOf(",", laneEnd + 1);
+	const capabilities = queue.slice(laneEnd + 1, capabilitiesEnd);
+	return {
+		namespace: queue.slice(ELIGIBLE.length, namespaceEnd),
+		lane: queue.slice(namespaceEnd + 1, laneEnd),
+		requiredCapabilities: capabilities === "" ? [] : capabilities.split(" "),
+		kind: queue.slice(capabilitiesEnd + 1),
+	};
+}
+
+/** Names made lately; see `sameName`. */
+const names = new Map<string, string>();
+const MOST_NAMES = 4096;
+
+function sameText(name: string): string {
+	const known = names.get(name);
+	if (known !== undefined) return known;
+	if (names.size >= MOST_NAMES) names.clear();
+	names.set(name, name);
+	return name;
+}
 
 /**
  * Gives the very same text as the last time, not an equal one, when it is asked for the same again, as it mostly is:
@@ -31,7 +74,7 @@ function sameName<L extends string>(make: (namespace: string, lane: string, last
 	let made = { namespace: "", lane: "", last: "" as L, name: "" };
 	return (namespace: string, lane: string, last: L): string => {
 		if (made.last !== last || made.lane !== lane || made.namespace !== namespace || made.name === "") {
-			made = { namespace, lane, last, name: make(namespace, lane, last) };
+			made = { namespace, lane, last, name: sameText(make(namespace, lane, last)) };
 		}
 		return made.name;
 	};
@@ -90,7 +133,7 @@ function executionPlacement(record: ExecutionRecord): Placement[] {
 		score: -record.createdAt,
 	});
 	if (isClaimable(record)) {
-		places.push({ queue: eligibleQueue(record.namespace, record.lane, record.kind), score: queueScore(record) });
+		places.push({ queue: eligibleQueue(record), score: queueScore(record) });
 	}
 	return places;
 }

@@ -4,6 +4,7 @@ import { badCreateCases } from "./public-cases/bad-creates.ts";
 import { batchCases } from "./public-cases/batches.ts";
 import { bulkCases } from "./public-cases/bulk.ts";
 import { cancelCases } from "./public-cases/cancelling.ts";
+import { capabilityCases } from "./public-cases/capabilities.ts";
 import { claimOrderCases } from "./public-cases/claim-order.ts";
 import { claimRequestCases } from "./public-cases/claim-requests.ts";
 import { claimWaitingCases } from "./public-cases/claim-waiting.ts";
@@ -42,6 +43,7 @@ const always: Subjects = {
 	idempotency: idempotencyCases,
 	batches: batchCases,
 	"claim order": claimOrderCases,
+	capabilities: capabilityCases,
 	"claim waiting": claimWaitingCases,
 	"claim requests": claimRequestCases,
 	renewals: renewalCases,

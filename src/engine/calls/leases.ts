@@ -2,12 +2,15 @@ import type { LeaseCalls } from "../../contract/backend.ts";
 import { errorBody, FlowFabricError } from "../../contract/errors.ts";
 import type { ClaimedExecution, WorkerNotice } from "../../contract/replies.ts";
 import * as protocol from "../../contract/worker-protocol.ts";
+import { capabilitySet } from "../../contract/workers.ts";
 import { resultBlobKey } from "../../kernel/payload.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import { asValue, contentOf, inlineValue, pack } from "../payloads.ts";
 import { checkDelayUntil } from "../submission.ts";
 import { claimedView } from "../views.ts";
 import type { Desk } from "./desk.ts";
+
+const NO_CAPABILITIES: readonly string[] = [];
 
 /** The worker protocol on an engine in this process. */
 export class LocalLeases implements LeaseCalls {
@@ -22,7 +25,8 @@ export class LocalLeases implements LeaseCalls {
 		const namespace = this.#desk.namespaceFor(who.namespace);
 		this.#desk.engine.refuseIfClosed();
 		const { kinds, workerId, instanceId, requestId } = who;
-		const claim = { namespace, lanes, kinds, max, leaseMs, waitMs, workerId, instanceId };
+		const capabilities = who.capabilities ? capabilitySet(who.capabilities) : NO_CAPABILITIES;
+		const claim = { namespace, lanes, kinds, capabilities, max, leaseMs, waitMs, workerId, instanceId };
 		const { dispatcher, claimRequests } = this.#desk.engine;
 		const records = await (requestId === undefined
 			? dispatcher.claim(claim, signal)

@@ -79,6 +79,8 @@ export interface ExecutionRecord {
 	priority: number;
 	/** The lane's agingMs when this execution was created; see `queueScore`. */
 	agingMs: number;
+	/** What a worker must offer to be given it; sorted, each once. */
+	requiredCapabilities: readonly string[];
 	/** The flow it is a member of; empty for work of its own. */
 	flowId: string;
 	tags: Tags;
@@ -135,6 +137,7 @@ export const executionDefaults = defineDefaults<ExecutionRecord>({
 	lane: "default",
 	priority: 0,
 	agingMs: 1e12,
+	requiredCapabilities: Object.freeze([]) as readonly string[],
 	flowId: "",
 	tags: Object.freeze({}) as Tags,
 	policy: Object.freeze({}) as Policy,

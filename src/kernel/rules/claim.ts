@@ -1,5 +1,6 @@
 import { makeId, trustedSlot } from "../ids.ts";
 import type { Outcome } from "../outcome.ts";
+import { canServe } from "../matching.ts";
 import { isClaimable } from "../placement.ts";
 import { attemptKey, makeAttemptRecord } from "../records/attempt.ts";
 import { type ClaimRequestRecord, makeClaimRequest } from "../records/claim-request.ts";
@@ -17,6 +18,8 @@ export interface ClaimCommand {
 	/** Where to look: eligible queues of this lane. The records found there decide. */
 	queues: readonly string[];
 	kinds: readonly string[] | undefined;
+	/** Sorted, each once. */
+	capabilities: readonly string[];
 	max: number;
 	/** Uuids for the leases, one per execution that may be claimed. */
 	leaseUuids: readonly string[];
@@ -87,7 +90,7 @@ function matches(record: ExecutionRecord, command: ClaimCommand): boolean {
 		isClaimable(record) &&
 		record.namespace === command.namespace &&
 		record.lane === command.lane &&
-		(!command.kinds || command.kinds.includes(record.kind))
+		canServe(command, record)
 	);
 }
 

@@ -19,6 +19,8 @@ export interface CreateCommand {
 	priority: number;
 	/** Left out when there are none. */
 	tags?: Tags;
+	/** Sorted, each once; left out when there are none. */
+	requiredCapabilities?: readonly string[];
 	policy: Policy;
 	input: Payload | null;
 	inputBlob?: Blob;
@@ -70,6 +72,7 @@ export function create(tx: Tx, command: CreateCommand, now: number): CreateOutco
 		lane,
 		priority: clampPriority(command.priority),
 		tags: command.tags ?? executionDefaults.tags,
+		requiredCapabilities: command.requiredCapabilities ?? executionDefaults.requiredCapabilities,
 		agingMs: laneCopy.agingMs,
 		policy: isEmpty(command.policy) ? executionDefaults.policy : command.policy,
 		input: command.input,
