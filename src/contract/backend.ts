@@ -9,7 +9,7 @@ import type {
 	RevokeLeaseRequest,
 } from "./executions.ts";
 import type { FeedRequest } from "./feed.ts";
-import type { LanesRequest } from "./lanes.ts";
+import type { LaneSettings, LanesRequest } from "./lanes.ts";
 import type {
 	AttemptView,
 	BulkReply,
@@ -22,6 +22,7 @@ import type {
 	Execution,
 	ExecutionPage,
 	FollowedEvent,
+	LaneStatus,
 	LaneView,
 	RenewedLease,
 	ScannerView,
@@ -96,8 +97,16 @@ export interface WorkerCalls {
 }
 
 export interface LaneCalls {
-	/** Every lane of a namespace in which there is something. */
+	/** Every lane of a namespace in which there is something, or that differs from one nobody has touched. */
 	list(request?: LanesRequest): Promise<{ lanes: LaneView[] }>;
+	/** Resolves when no partition hands out work of the lane any more; submitting goes on. */
+	pause(lane: string, request?: LanesRequest): Promise<LaneStatus>;
+	/** Opens a lane that was paused or draining. */
+	resume(lane: string, request?: LanesRequest): Promise<LaneStatus>;
+	/** Resolves when every submit is refused with `lane_draining`; what is queued is still handed out. */
+	drain(lane: string, request?: LanesRequest): Promise<LaneStatus>;
+	/** Settings of a lane, which is made by this if need be. */
+	update(lane: string, settings: LaneSettings, request?: LanesRequest): Promise<LaneStatus>;
 }
 
 export interface FeedCalls {

@@ -156,9 +156,16 @@ export interface WorkerView {
 	expiresAt: number;
 }
 
+export interface LaneStatus {
+	lane: string;
+	namespace: string;
+	state: "active" | "paused" | "draining";
+	agingMs: number;
+}
+
 export interface LaneView {
 	lane: string;
-	state: "active" | "paused" | "draining";
+	state: LaneStatus["state"];
 	agingMs: number;
 	/** How many executions are in which state; states nothing is in are left out. */
 	depth: Partial<Record<PublicState, number>>;

@@ -234,6 +234,13 @@ export const worker = Type.Object({
 	expiresAt: at,
 });
 
+export const laneStatus = Type.Object({
+	lane: Type.String(),
+	namespace: Type.String(),
+	state: one("active", "paused", "draining"),
+	agingMs: Type.Number(),
+});
+
 export const lane = Type.Object({
 	lane: Type.String(),
 	state: one("active", "paused", "draining"),
@@ -285,6 +292,7 @@ const held: true[] = [
 	true satisfies Same<Shown<typeof completedItem>, replies.CompletedItem>,
 	true satisfies Same<Shown<typeof notice>, replies.WorkerNotice>,
 	true satisfies Same<Shown<typeof worker>, replies.WorkerView>,
+	true satisfies Same<Shown<typeof laneStatus>, replies.LaneStatus>,
 	true satisfies Same<Shown<typeof lane>, replies.LaneView>,
 	true satisfies Same<Shown<typeof scanner>, replies.ScannerView>,
 ];

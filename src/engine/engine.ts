@@ -11,6 +11,7 @@ import { DueMinder } from "./due-minder.ts";
 import { DutyLog } from "./duty-log.ts";
 import { trimEvents } from "./event-trimmer.ts";
 import { Gathering } from "./gathering.ts";
+import { LaneKeeper } from "./lane-keeper.ts";
 import { UuidMint } from "./mint.ts";
 import type { EngineObserver } from "./observer.ts";
 import { type BatchReport, PartitionRunner } from "./partition-runner.ts";
@@ -57,6 +58,7 @@ export class Engine {
 	readonly dispatcher: ClaimDispatcher;
 	readonly mint: UuidMint;
 	readonly gathering: Gathering;
+	readonly lanes: LaneKeeper;
 	readonly watchers = new Watchers();
 	readonly counters: EngineCounters = { commands: 0, units: 0, commits: 0, lost: 0, worstLosses: 0 };
 	readonly duties = new DutyLog();
@@ -103,6 +105,7 @@ export class Engine {
 		);
 		this.mint = new UuidMint(() => this.now(), options.randomHex);
 		this.gathering = new Gathering(this.runners);
+		this.lanes = new LaneKeeper(this.runners);
 		this.dispatcher = new ClaimDispatcher(this.runners, this.clock, this.mint);
 		this.claimRequests = new ClaimRequests(this.runners, this.dispatcher, this.kernel, this.mint);
 		this.#minders = this.runners.map(

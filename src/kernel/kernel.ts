@@ -2,6 +2,17 @@ import { type Placement, placement } from "./placement.ts";
 import { decode, isBusy } from "./records/record-types.ts";
 import { type CancelCommand, type CancelOutcome, cancel } from "./rules/cancel.ts";
 import { type ChangePriorityCommand, type ChangePriorityOutcome, changePriority } from "./rules/change-priority.ts";
+import {
+	type ChangeLaneCommand,
+	type ChangeLaneOutcome,
+	type ConfirmLaneCommand,
+	type ConfirmLaneOutcome,
+	type CopyLaneCommand,
+	type CopyLaneOutcome,
+	changeLane,
+	confirmLane,
+	copyLane,
+} from "./rules/change-lane.ts";
 import { type ClaimCommand, type ClaimOutcome, claim } from "./rules/claim.ts";
 import { type CompleteCommand, type CompleteOutcome, complete } from "./rules/complete.ts";
 import { type CreateCommand, type CreateOutcome, create } from "./rules/create.ts";
@@ -53,6 +64,9 @@ export interface Rules {
 	tick: Rule<TickCommand, TickOutcome>;
 	registerWorker: Rule<RegisterWorkerCommand, RegisterWorkerOutcome>;
 	removeWorker: Rule<RemoveWorkerCommand, RemoveWorkerOutcome>;
+	changeLane: Rule<ChangeLaneCommand, ChangeLaneOutcome>;
+	copyLane: Rule<CopyLaneCommand, CopyLaneOutcome>;
+	confirmLane: Rule<ConfirmLaneCommand, ConfirmLaneOutcome>;
 	noteTrim: Rule<NoteTrimCommand, NoteTrimOutcome>;
 }
 
@@ -89,6 +103,9 @@ export const kernel: Kernel = {
 		tick,
 		registerWorker,
 		removeWorker,
+		changeLane,
+		copyLane,
+		confirmLane,
 		noteTrim,
 	},
 	placement,

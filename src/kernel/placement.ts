@@ -1,6 +1,7 @@
 import type { ClaimRequestRecord } from "./records/claim-request.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
 import type { IdempotencyKeyRecord } from "./records/idempotency-key.ts";
+import { isSetApart, type LaneHomeRecord } from "./records/lane.ts";
 import { recordTypeOf } from "./records/record-types.ts";
 import { type WorkerRecord, workerExpiresAt } from "./records/worker.ts";
 import { type PublicState, publicState } from "./state.ts";
@@ -107,6 +108,9 @@ export const createdAtOfListEntry = (entry: { score: number }): number => -entry
 /** The worker instances of a namespace, in the order they came. */
 export const workersQueue = (namespace: string): string => `workers,${namespace}`;
 
+/** Lanes of a namespace that differ from one nobody has touched. */
+export const lanesQueue = (namespace: string): string => `lanes,${namespace}`;
+
 /** Where a record is queued: a pure function of the record, so an index can always be rebuilt and checked. */
 export function placement(key: string, record: object): Placement[] {
 	switch (recordTypeOf(key)) {
@@ -116,6 +120,8 @@ export function placement(key: string, record: object): Placement[] {
 			return [{ queue: DUE_QUEUE, score: (record as IdempotencyKeyRecord).expiresAt }];
 		case "claimRequest":
 			return [{ queue: DUE_QUEUE, score: (record as ClaimRequestRecord).expiresAt }];
+		case "laneHome":
+			return laneHomePlacement(record as LaneHomeRecord);
 		case "worker":
 			return workerPlacement(record as WorkerRecord);
 		default:
@@ -135,6 +141,13 @@ function executionPlacement(record: ExecutionRecord): Placement[] {
 	if (isClaimable(record)) {
 		places.push({ queue: eligibleQueue(record), score: queueScore(record) });
 	}
+	return places;
+}
+
+function laneHomePlacement(record: LaneHomeRecord): Placement[] {
+	const places: Placement[] = [];
+	if (record.spreadAt > 0) places.push({ queue: DUE_QUEUE, score: record.spreadAt });
+	if (isSetApart(record)) places.push({ queue: lanesQueue(record.namespace), score: 0 });
 	return places;
 }
 

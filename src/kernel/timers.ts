@@ -12,6 +12,7 @@ export const DUTIES = [
 	"key_expiry",
 	"request_expiry",
 	"worker_expiry",
+	"lane_copies",
 ] as const;
 
 export type Duty = (typeof DUTIES)[number];

@@ -49,6 +49,10 @@ export const ACCESS = {
 	"GET /v1/workers": READ,
 
 	"GET /v1/lanes": READ,
+	"PATCH /v1/lanes/:lane": OPERATE,
+	"POST /v1/lanes/:lane/pause": OPERATE,
+	"POST /v1/lanes/:lane/resume": OPERATE,
+	"POST /v1/lanes/:lane/drain": OPERATE,
 	"GET /v1/events": READ,
 	"GET /v1/admin/scanners": OPERATE,
 	"POST /v1/admin/backup": ADMIN,

@@ -4,17 +4,26 @@ import { CLAIM_REQUEST_PREFIX, claimRequestDefaults } from "./claim-request.ts";
 import { EVENT_LOG_KEY, eventLogDefaults } from "./event-log.ts";
 import { type ExecutionRecord, executionDefaults } from "./execution.ts";
 import { IDEMPOTENCY_KEY_PREFIX, idempotencyKeyDefaults } from "./idempotency-key.ts";
-import { laneDefaults } from "./lane.ts";
+import { LANE_HOME_PREFIX, laneDefaults, laneHomeDefaults, slotOfLaneHomeKey } from "./lane.ts";
 import { decodeRecord } from "./record.ts";
 import { slotOfWorkerKey, WORKER_PREFIX, workerDefaults } from "./worker.ts";
 
-export type RecordType = "execution" | "attempt" | "idempotencyKey" | "lane" | "claimRequest" | "worker" | "eventLog";
+export type RecordType =
+	| "execution"
+	| "attempt"
+	| "idempotencyKey"
+	| "lane"
+	| "laneHome"
+	| "claimRequest"
+	| "worker"
+	| "eventLog";
 
 export const defaultsOf: Record<RecordType, object> = {
 	execution: executionDefaults,
 	attempt: attemptDefaults,
 	idempotencyKey: idempotencyKeyDefaults,
 	lane: laneDefaults,
+	laneHome: laneHomeDefaults,
 	claimRequest: claimRequestDefaults,
 	worker: workerDefaults,
 	eventLog: eventLogDefaults,
@@ -25,6 +34,7 @@ export function recordTypeOf(key: string): RecordType | undefined {
 	if (key.startsWith("ex_")) return key.includes("/") ? "attempt" : "execution";
 	if (key.startsWith(IDEMPOTENCY_KEY_PREFIX)) return "idempotencyKey";
 	if (key.startsWith("lane:")) return "lane";
+	if (key.startsWith(LANE_HOME_PREFIX)) return "laneHome";
 	if (key.startsWith(CLAIM_REQUEST_PREFIX)) return "claimRequest";
 	if (key.startsWith(WORKER_PREFIX)) return "worker";
 	if (key === EVENT_LOG_KEY) return "eventLog";
@@ -60,6 +70,8 @@ export function slotOfKey(key: string): number | undefined {
 			return trustedSlot(key.slice(0, key.indexOf("/")));
 		case "idempotencyKey":
 			return slotOf(key.slice(IDEMPOTENCY_KEY_PREFIX.length));
+		case "laneHome":
+			return slotOfLaneHomeKey(key);
 		case "worker":
 			return slotOfWorkerKey(key);
 		default:

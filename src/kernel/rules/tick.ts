@@ -3,7 +3,8 @@ import { DEFAULT_MAX_RECLAIMS } from "../policy.ts";
 import type { ClaimRequestRecord } from "../records/claim-request.ts";
 import { type ExecutionRecord, executionKey } from "../records/execution.ts";
 import type { IdempotencyKeyRecord } from "../records/idempotency-key.ts";
-import type { Key } from "../records/record.ts";
+import type { LaneHomeRecord } from "../records/lane.ts";
+import { amend, type Key } from "../records/record.ts";
 import { recordTypeOf } from "../records/record-types.ts";
 import { type WorkerRecord, workerExpiresAt } from "../records/worker.ts";
 import { eligible } from "../state.ts";
@@ -11,6 +12,7 @@ import { type Duty, timersOf } from "../timers.ts";
 import { type Deed, endAttemptIn, ending, leaseEvent, takeLease, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { endCancelled } from "./cancel.ts";
+import { SPREAD_AGAIN_MS } from "./change-lane.ts";
 import { endAttempt } from "./fail.ts";
 import { removeExecution } from "./remove.ts";
 
@@ -24,7 +26,10 @@ export interface TickCommand {
 }
 
 /** What was done; `again` says when to ask again about something that is held back although its time has come. */
-export type TickOutcome = Outcome<{ duty?: Duty; again?: number }>;
+export type TickOutcome = Outcome<{ duty?: Duty; again?: number; errand?: Errand }>;
+
+/** What a tick cannot do by itself, because it spans partitions. The record stays due until it is done. */
+export type Errand = { type: "spread_lane"; home: LaneHomeRecord };
 
 const MAX_LEASE_GRACE_MS = 10_000;
 
@@ -37,6 +42,8 @@ export function tick(tx: Tx, command: TickCommand, now: number): TickOutcome {
 			return drop(tx, command.key as Key<IdempotencyKeyRecord>, (record) => record.expiresAt, "key_expiry", now);
 		case "claimRequest":
 			return drop(tx, command.key as Key<ClaimRequestRecord>, (record) => record.expiresAt, "request_expiry", now);
+		case "laneHome":
+			return tickLaneHome(tx, command.key, now);
 		case "worker":
 			return drop(tx, command.key as Key<WorkerRecord>, workerExpiresAt, "worker_expiry", now);
 		default:
@@ -56,6 +63,13 @@ function drop<R extends object>(
 	if (!record || expiresAt(record) > now) return { ok: true };
 	tx.remove(key);
 	return { ok: true, duty };
+}
+
+function tickLaneHome(tx: Tx, key: Key<LaneHomeRecord>, now: number): TickOutcome {
+	const home = tx.get(key);
+	if (!home || home.spreadAt === 0 || home.spreadAt > now) return { ok: true };
+	tx.put(key, amend(home, { spreadAt: now + SPREAD_AGAIN_MS }));
+	return { ok: true, duty: "lane_copies", errand: { type: "spread_lane", home } };
 }
 
 function tickExecution(tx: Tx, command: TickCommand, now: number): TickOutcome {
@@ -108,6 +122,7 @@ function perform(tx: Tx, record: ExecutionRecord, duty: Duty, jitter: number, de
 		case "key_expiry":
 		case "request_expiry":
 		case "worker_expiry":
+		case "lane_copies":
 			return;
 	}
 }
