@@ -19,6 +19,14 @@ import { type CreateCommand, type CreateOutcome, create } from "./rules/create.t
 import { type CreateManyCommand, type CreateManyOutcome, createMany } from "./rules/create-many.ts";
 import { type FailCommand, type FailOutcome, fail } from "./rules/fail.ts";
 import {
+	type AcceptGrantCommand,
+	type AcceptGrantOutcome,
+	acceptGrant,
+	type GrantCommand,
+	type GrantOutcome,
+	grant,
+} from "./rules/grant.ts";
+import {
 	type DelayCommand,
 	type DelayOutcome,
 	delay,
@@ -40,6 +48,13 @@ import { type DeleteCommand, type DeleteOutcome, remove } from "./rules/remove.t
 import { type RenewCommand, type RenewOutcome, renew } from "./rules/renew.ts";
 import { type ReplayCommand, type ReplayOutcome, replay } from "./rules/replay.ts";
 import { type RevokeLeaseCommand, type RevokeLeaseOutcome, revokeLease } from "./rules/revoke-lease.ts";
+import {
+	type BlockRouteCommand,
+	blockRoute,
+	type RouteOutcome,
+	type UnblockRouteCommand,
+	unblockRoute,
+} from "./rules/route.ts";
 import { type SetTagsCommand, type SetTagsOutcome, setTags } from "./rules/set-tags.ts";
 import { type TickCommand, type TickOutcome, tick } from "./rules/tick.ts";
 import type { Rule } from "./tx.ts";
@@ -49,6 +64,8 @@ export interface Rules {
 	create: Rule<CreateCommand, CreateOutcome>;
 	createMany: Rule<CreateManyCommand, CreateManyOutcome>;
 	claim: Rule<ClaimCommand, ClaimOutcome>;
+	grant: Rule<GrantCommand, GrantOutcome>;
+	acceptGrant: Rule<AcceptGrantCommand, AcceptGrantOutcome>;
 	renew: Rule<RenewCommand, RenewOutcome>;
 	complete: Rule<CompleteCommand, CompleteOutcome>;
 	fail: Rule<FailCommand, FailOutcome>;
@@ -67,6 +84,8 @@ export interface Rules {
 	changeLane: Rule<ChangeLaneCommand, ChangeLaneOutcome>;
 	copyLane: Rule<CopyLaneCommand, CopyLaneOutcome>;
 	confirmLane: Rule<ConfirmLaneCommand, ConfirmLaneOutcome>;
+	blockRoute: Rule<BlockRouteCommand, RouteOutcome>;
+	unblockRoute: Rule<UnblockRouteCommand, RouteOutcome>;
 	noteTrim: Rule<NoteTrimCommand, NoteTrimOutcome>;
 }
 
@@ -88,6 +107,8 @@ export const kernel: Kernel = {
 		create,
 		createMany,
 		claim,
+		grant,
+		acceptGrant,
 		renew,
 		complete,
 		fail,
@@ -106,6 +127,8 @@ export const kernel: Kernel = {
 		changeLane,
 		copyLane,
 		confirmLane,
+		blockRoute,
+		unblockRoute,
 		noteTrim,
 	},
 	placement,

@@ -1,8 +1,10 @@
 import type { ClaimRequestRecord } from "./records/claim-request.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
+import { type GrantRecord, grantForgottenAt } from "./records/grant.ts";
 import type { IdempotencyKeyRecord } from "./records/idempotency-key.ts";
 import { isSetApart, type LaneHomeRecord } from "./records/lane.ts";
 import { recordTypeOf } from "./records/record-types.ts";
+import { fairQueue, type TicketRecord } from "./records/ticket.ts";
 import { type WorkerRecord, workerExpiresAt } from "./records/worker.ts";
 import { type PublicState, publicState } from "./state.ts";
 import { timersOf } from "./timers.ts";
@@ -108,6 +110,21 @@ export const createdAtOfListEntry = (entry: { score: number }): number => -entry
 /** The worker instances of a namespace, in the order they came. */
 export const workersQueue = (namespace: string): string => `workers,${namespace}`;
 
+/** How the names of queues begin in which work waits that no live worker can serve. */
+export const ROUTE = "route,";
+
+export const routeQueuePrefix = (namespace: string): string => `${ROUTE}${namespace},`;
+
+/** Named by what a worker must offer for it to be released. */
+const routeQueue = ({ namespace, requiredCapabilities }: ExecutionRecord): string =>
+	routeQueuePrefix(namespace) + requiredCapabilities.join(" ");
+
+/** Which capabilities work in this queue needs, and whose it is. */
+export function routeQueueSubject(queue: string): { namespace: string; requiredCapabilities: string[] } {
+	const comma = queue.indexOf(",", ROUTE.length);
+	return { namespace: queue.slice(ROUTE.length, comma), requiredCapabilities: queue.slice(comma + 1).split(" ") };
+}
+
 /** Lanes of a namespace that differ from one nobody has touched. */
 export const lanesQueue = (namespace: string): string => `lanes,${namespace}`;
 
@@ -120,6 +137,10 @@ export function placement(key: string, record: object): Placement[] {
 			return [{ queue: DUE_QUEUE, score: (record as IdempotencyKeyRecord).expiresAt }];
 		case "claimRequest":
 			return [{ queue: DUE_QUEUE, score: (record as ClaimRequestRecord).expiresAt }];
+		case "grant":
+			return [{ queue: DUE_QUEUE, score: grantForgottenAt(record as GrantRecord) }];
+		case "ticket":
+			return ticketPlacement(record as TicketRecord);
 		case "laneHome":
 			return laneHomePlacement(record as LaneHomeRecord);
 		case "worker":
@@ -139,10 +160,18 @@ function executionPlacement(record: ExecutionRecord): Placement[] {
 		score: -record.createdAt,
 	});
 	if (isClaimable(record)) {
-		places.push({ queue: eligibleQueue(record), score: queueScore(record) });
+		const queue = record.fairnessKey === "" ? eligibleQueue(record) : fairQueue(record);
+		places.push({ queue, score: queueScore(record) });
+	} else if (isBlockedByRoute(record)) {
+		places.push({ queue: routeQueue(record), score: queueScore(record) });
 	}
 	return places;
 }
+
+const ticketPlacement = (record: TicketRecord): Placement[] =>
+	record.idleAt > 0
+		? [{ queue: DUE_QUEUE, score: record.idleAt }]
+		: [{ queue: eligibleQueue(record), score: ticketScore(record) }];
 
 function laneHomePlacement(record: LaneHomeRecord): Placement[] {
 	const places: Placement[] = [];
@@ -163,5 +192,11 @@ export const isClaimable = (record: ExecutionRecord): boolean =>
 	record.ownershipState === "unowned" &&
 	!record.removing;
 
+const isBlockedByRoute = (record: ExecutionRecord): boolean =>
+	record.eligibilityState === "blocked_by_route" && record.lifecyclePhase === "runnable";
+
 /** Ascending: each step of priority is worth `agingMs` of waiting. */
 export const queueScore = (record: ExecutionRecord): number => record.createdAt - record.priority * record.agingMs;
+
+/** Like the work it stands for, with the time of its turn for its age. */
+export const ticketScore = (record: TicketRecord): number => record.turnAt - record.priority * record.agingMs;

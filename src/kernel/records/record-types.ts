@@ -3,9 +3,11 @@ import { attemptDefaults } from "./attempt.ts";
 import { CLAIM_REQUEST_PREFIX, claimRequestDefaults } from "./claim-request.ts";
 import { EVENT_LOG_KEY, eventLogDefaults } from "./event-log.ts";
 import { type ExecutionRecord, executionDefaults } from "./execution.ts";
+import { grantDefaults } from "./grant.ts";
 import { IDEMPOTENCY_KEY_PREFIX, idempotencyKeyDefaults } from "./idempotency-key.ts";
 import { LANE_HOME_PREFIX, laneDefaults, laneHomeDefaults, slotOfLaneHomeKey } from "./lane.ts";
 import { decodeRecord } from "./record.ts";
+import { TICKET_PREFIX, ticketDefaults } from "./ticket.ts";
 import { slotOfWorkerKey, WORKER_PREFIX, workerDefaults } from "./worker.ts";
 
 export type RecordType =
@@ -16,6 +18,8 @@ export type RecordType =
 	| "laneHome"
 	| "claimRequest"
 	| "worker"
+	| "ticket"
+	| "grant"
 	| "eventLog";
 
 export const defaultsOf: Record<RecordType, object> = {
@@ -26,6 +30,8 @@ export const defaultsOf: Record<RecordType, object> = {
 	laneHome: laneHomeDefaults,
 	claimRequest: claimRequestDefaults,
 	worker: workerDefaults,
+	ticket: ticketDefaults,
+	grant: grantDefaults,
 	eventLog: eventLogDefaults,
 };
 
@@ -37,6 +43,8 @@ export function recordTypeOf(key: string): RecordType | undefined {
 	if (key.startsWith(LANE_HOME_PREFIX)) return "laneHome";
 	if (key.startsWith(CLAIM_REQUEST_PREFIX)) return "claimRequest";
 	if (key.startsWith(WORKER_PREFIX)) return "worker";
+	if (key.startsWith(TICKET_PREFIX)) return "ticket";
+	if (key.startsWith("gr_")) return "grant";
 	if (key === EVENT_LOG_KEY) return "eventLog";
 	return undefined;
 }
@@ -55,16 +63,21 @@ export function isBusy(key: string, record: object): boolean {
 		case "attempt":
 		case "idempotencyKey":
 		case "claimRequest":
+		case "grant":
 			return false;
 		default:
 			return true;
 	}
 }
 
-/** The slot a record, a blob or an owner of events lives in; undefined for what every partition has a copy of. */
+/**
+ * The slot a record, a blob or an owner of events lives in; undefined for what any partition may have one of. A ticket
+ * too many does no harm, so those are among the latter.
+ */
 export function slotOfKey(key: string): number | undefined {
 	switch (recordTypeOf(key)) {
 		case "execution":
+		case "grant":
 			return trustedSlot(key);
 		case "attempt":
 			return trustedSlot(key.slice(0, key.indexOf("/")));

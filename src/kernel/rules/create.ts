@@ -21,6 +21,7 @@ export interface CreateCommand {
 	tags?: Tags;
 	/** Sorted, each once; left out when there are none. */
 	requiredCapabilities?: readonly string[];
+	fairnessKey?: string;
 	policy: Policy;
 	input: Payload | null;
 	inputBlob?: Blob;
@@ -73,6 +74,7 @@ export function create(tx: Tx, command: CreateCommand, now: number): CreateOutco
 		priority: clampPriority(command.priority),
 		tags: command.tags ?? executionDefaults.tags,
 		requiredCapabilities: command.requiredCapabilities ?? executionDefaults.requiredCapabilities,
+		fairnessKey: command.fairnessKey ?? "",
 		agingMs: laneCopy.agingMs,
 		policy: isEmpty(command.policy) ? executionDefaults.policy : command.policy,
 		input: command.input,

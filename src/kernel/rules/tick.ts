@@ -3,9 +3,11 @@ import { DEFAULT_MAX_RECLAIMS } from "../policy.ts";
 import type { ClaimRequestRecord } from "../records/claim-request.ts";
 import { type ExecutionRecord, executionKey } from "../records/execution.ts";
 import type { IdempotencyKeyRecord } from "../records/idempotency-key.ts";
+import { type GrantRecord, grantForgottenAt } from "../records/grant.ts";
 import type { LaneHomeRecord } from "../records/lane.ts";
 import { amend, type Key } from "../records/record.ts";
 import { recordTypeOf } from "../records/record-types.ts";
+import { fairQueue, type TicketRecord } from "../records/ticket.ts";
 import { type WorkerRecord, workerExpiresAt } from "../records/worker.ts";
 import { eligible } from "../state.ts";
 import { type Duty, timersOf } from "../timers.ts";
@@ -42,6 +44,10 @@ export function tick(tx: Tx, command: TickCommand, now: number): TickOutcome {
 			return drop(tx, command.key as Key<IdempotencyKeyRecord>, (record) => record.expiresAt, "key_expiry", now);
 		case "claimRequest":
 			return drop(tx, command.key as Key<ClaimRequestRecord>, (record) => record.expiresAt, "request_expiry", now);
+		case "grant":
+			return drop(tx, command.key as Key<GrantRecord>, grantForgottenAt, "grant_memory", now);
+		case "ticket":
+			return tickTicket(tx, command.key, now);
 		case "laneHome":
 			return tickLaneHome(tx, command.key, now);
 		case "worker":
@@ -63,6 +69,15 @@ function drop<R extends object>(
 	if (!record || expiresAt(record) > now) return { ok: true };
 	tx.remove(key);
 	return { ok: true, duty };
+}
+
+/** Looks once more behind a ticket that was found idle; its version vouches for what this look finds. */
+function tickTicket(tx: Tx, key: Key<TicketRecord>, now: number): TickOutcome {
+	const ticket = tx.get(key);
+	if (!ticket || ticket.idleAt === 0) return { ok: true };
+	if (tx.all(fairQueue(ticket), key, 1).length === 0) tx.remove(key);
+	else tx.put(key, amend(ticket, { idleAt: 0, turnAt: Math.max(now, ticket.turnAt) }));
+	return { ok: true, duty: "ticket_check" };
 }
 
 function tickLaneHome(tx: Tx, key: Key<LaneHomeRecord>, now: number): TickOutcome {
@@ -122,8 +137,12 @@ function perform(tx: Tx, record: ExecutionRecord, duty: Duty, jitter: number, de
 		case "key_expiry":
 		case "request_expiry":
 		case "worker_expiry":
+		case "grant_memory":
+		case "ticket_check":
 		case "lane_copies":
 			return;
+		case "grant_expiry":
+			return lapseGrant(tx, record, deed);
 	}
 }
 
@@ -133,6 +152,14 @@ function expire(tx: Tx, record: ExecutionRecord, reason: string, deed: Deed): vo
 	const event = leaseEvent("expired", record);
 	event.reason = reason;
 	transition(tx, record, changes, deed, event);
+}
+
+/** Nobody accepted it in time: it goes back to where it stood. */
+function lapseGrant(tx: Tx, record: ExecutionRecord, deed: Deed): void {
+	const { id = "", instanceId = "" } = record.grant ?? {};
+	const changes: Partial<ExecutionRecord> = eligible(record.attemptState);
+	changes.grant = null;
+	transition(tx, record, changes, deed, { type: "grant_lapsed", grantId: id, instanceId });
 }
 
 /** Lost work returns by itself, as often as `maxReclaims` allows. */
