@@ -33,6 +33,7 @@ export interface ValkeyStoreOptions extends StoreOptions {
 /** Records on a Valkey or Redis server: one connection for every call, in order, and one to hear notices. */
 export class ValkeyStore implements Store {
 	readonly writesPerBatch = 64;
+	readonly shared = true;
 	readonly partitions: number;
 	readonly #client: Redis;
 	readonly #subscriber: Redis;
