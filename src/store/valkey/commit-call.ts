@@ -1,4 +1,4 @@
-import type { Batch, IndexEntry, Unit } from "../port.ts";
+import { type Batch, hasWrites, type IndexEntry, type Unit } from "../port.ts";
 import { encodeEvents } from "./event-log.ts";
 import type { PartitionKeys } from "./partition-keys.ts";
 import { toText } from "./text.ts";
@@ -86,7 +86,7 @@ export function commitCall(keys: PartitionKeys, batch: Batch, settings: CallSett
 		for (const key of unit.blobsRemoved) shape.push(placeOf(blobs, key));
 		takeEntries(unit.indexRemoved);
 		takeEntries(unit.indexAdded);
-		writes ||= unit.put.length + unit.removed.length + unit.events.length + unit.blobs.length > 0;
+		writes ||= hasWrites(unit);
 	};
 	for (const unit of batch.units) takeUnit(unit);
 
