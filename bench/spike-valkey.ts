@@ -5,7 +5,7 @@ import type { Backend } from "../src/contract/backend.ts";
 import { Engine } from "../src/engine/engine.ts";
 import { LocalBackend } from "../src/engine/local-backend.ts";
 import { FORMAT, indexOf, migrate } from "../src/kernel/format.ts";
-import { ValkeyStore } from "../src/store/valkey/store.ts";
+import { openValkeyStore } from "../src/store/valkey/open.ts";
 import { startValkey } from "../test/servers/valkey-server.ts";
 
 /**
@@ -85,7 +85,7 @@ async function workOff(backend: Backend, count: number): Promise<void> {
 }
 
 async function flowFabric(url: string): Promise<Peer> {
-	const store = await ValkeyStore.open(url, {
+	const store = await openValkeyStore(url, {
 		partitions: Number(flags.partitions),
 		format: { format: FORMAT, migrate, indexOf },
 	});

@@ -274,8 +274,11 @@ export const TURN_MS = 250;
 export class StoreError extends Error {
 	override name = "StoreError";
 	readonly applied: "no" | "unknown";
-	constructor(message: string, options: { applied: "no" | "unknown"; cause?: unknown }) {
+	/** Whether the same call is worth repeating: the store is about to answer again, or may have answered already. */
+	readonly passing: boolean;
+	constructor(message: string, options: { applied: "no" | "unknown"; passing?: boolean; cause?: unknown }) {
 		super(message, options.cause === undefined ? undefined : { cause: options.cause });
 		this.applied = options.applied;
+		this.passing = options.passing ?? options.applied === "unknown";
 	}
 }

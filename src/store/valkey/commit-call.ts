@@ -19,7 +19,7 @@ export interface CallSettings {
 }
 
 /**
- * A batch as arguments of `ff_commit`: one call, whatever the batch holds.
+ * A batch as arguments of `commit`: one call, whatever the batch holds.
  *
  *   keys   the partition's five; the version of every record named, then the document of each; queues; blobs
  *   args   shape, clock, engine, number, at, versions expected, channel, partition, all events, their lengths by unit,
