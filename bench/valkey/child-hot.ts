@@ -25,7 +25,11 @@ answer({
 		let left = commands;
 		let failed = 0;
 		const caller = async () => {
-			while (left-- > 0) await engine.runner(0).run({ op: "count" }).catch(() => failed++);
+			while (left-- > 0)
+				await engine
+					.runner(0)
+					.run({ op: "count" })
+					.catch(() => failed++);
 		};
 		await Promise.all(Array.from({ length: CALLERS }, caller));
 		const { worstLosses, units, lost } = engine.counters;

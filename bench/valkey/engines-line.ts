@@ -20,7 +20,9 @@ export async function valkeyEnginesLine(bench: ValkeyBench): Promise<Line> {
 		together.push(both.perSecond);
 		again.push(both.again);
 		const share = (100 * both.again).toFixed(1);
-		bench.progress(`  round ${round}: ${both.perSecond.toFixed(0)} beside ${one.perSecond.toFixed(0)}, ${share} % again`);
+		bench.progress(
+			`  round ${round}: ${both.perSecond.toFixed(0)} beside ${one.perSecond.toFixed(0)}, ${share} % again`,
+		);
 	}
 	const figure = median(together);
 	const limit = median(alone);

@@ -31,7 +31,14 @@ export async function valkeyGrowthLine({ server, partitions, rounds, queued, pro
 	const figure = median(manys);
 	const limit = median(fews);
 	const against = { name: "with 1k queued", figure: limit, ratio: figure / limit, wanted: "≤ 1.3" };
-	return { scenario: `claim+complete, ${queued / 1000}k queued`, store: "valkey", partitions, figure, unit: "µs", against };
+	return {
+		scenario: `claim+complete, ${queued / 1000}k queued`,
+		store: "valkey",
+		partitions,
+		figure,
+		unit: "µs",
+		against,
+	};
 }
 
 /** Memory of the server per execution that waits and per execution that has ended, beyond its input and result. */
@@ -54,8 +61,5 @@ export async function valkeyMemoryLines({ server, partitions }: ValkeyBench): Pr
 		unit: "bytes",
 		against: { name: "allowed", figure: WANTED_BYTES, ratio: bytes / WANTED_BYTES, wanted: "≤ 1" },
 	});
-	return [
-		line("queued", (waiting - empty) / KEPT - input),
-		line("finished", (ended - empty) / KEPT - input - result),
-	];
+	return [line("queued", (waiting - empty) / KEPT - input), line("finished", (ended - empty) / KEPT - input - result)];
 }
