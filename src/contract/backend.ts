@@ -22,6 +22,7 @@ import type {
 	Execution,
 	ExecutionPage,
 	FollowedEvent,
+	GrantView,
 	LaneStatus,
 	LaneView,
 	RenewedLease,
@@ -31,10 +32,12 @@ import type {
 } from "./replies.ts";
 import type { SetTagsRequest } from "./tags.ts";
 import type {
+	AcceptGrantRequest,
 	ClaimRequest,
 	CompleteRequest,
 	DelayRequest,
 	FailRequest,
+	GrantRequest,
 	ProgressRequest,
 	ReleaseRequest,
 	RenewRequest,
@@ -77,6 +80,10 @@ export interface ExecutionCalls {
 /** The worker protocol: claiming, and everything a holder does under its lease. */
 export interface LeaseCalls {
 	claim(request: ClaimRequest, signal?: AbortSignal): Promise<ClaimedExecution[]>;
+	/** Reserves one execution without leasing it; null when there is none. */
+	grant(request: GrantRequest, signal?: AbortSignal): Promise<GrantView | null>;
+	/** Turns a grant into a lease; said again by the same instance it gives the same lease. */
+	acceptGrant(grantId: string, request: AcceptGrantRequest): Promise<ClaimedExecution>;
 	renew(request: RenewRequest): Promise<RenewedLease[]>;
 	complete(id: string, request: CompleteRequest): Promise<{ publicState: PublicState }>;
 	completeMany(items: (CompleteRequest & { executionId: string })[]): Promise<CompletedItem[]>;

@@ -92,6 +92,7 @@ const createFields = {
 	priority: Type.Optional(priority),
 	tags: Type.Optional(tags),
 	requiredCapabilities: Type.Optional(capabilities("What a worker must offer to be given it")),
+	fairnessKey: Type.Optional(text(1, 256, "Keys of the same priority are served in turn")),
 	delayUntil: Type.Optional(time),
 	delayMs: Type.Optional(duration(0, "Not before this long from now")),
 	idempotencyKey: Type.Optional(

@@ -113,6 +113,13 @@ export interface ClaimedExecution {
 	traceparent?: string;
 }
 
+/** Work reserved for one worker, until it accepts it or the grant lapses. */
+export interface GrantView {
+	grantId: string;
+	executionId: string;
+	expiresAt: number;
+}
+
 export interface RenewedLease {
 	executionId: string;
 	ok: boolean;

@@ -198,6 +198,8 @@ export const claimed = Type.Object({
 	traceparent: optional(Type.String()),
 });
 
+export const grant = Type.Object({ grantId: Type.String(), executionId: Type.String(), expiresAt: at });
+
 export const renewed = Type.Object({
 	executionId: Type.String(),
 	ok: Type.Boolean(),
@@ -288,6 +290,7 @@ const held: true[] = [
 	true satisfies Same<Shown<typeof bulk>, replies.BulkReply>,
 	true satisfies Same<Shown<typeof attempt>, replies.AttemptView>,
 	true satisfies Same<Shown<typeof claimed>, replies.ClaimedExecution>,
+	true satisfies Same<Shown<typeof grant>, replies.GrantView>,
 	true satisfies Same<Shown<typeof renewed>, replies.RenewedLease>,
 	true satisfies Same<Shown<typeof completedItem>, replies.CompletedItem>,
 	true satisfies Same<Shown<typeof notice>, replies.WorkerNotice>,

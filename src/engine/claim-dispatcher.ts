@@ -1,26 +1,28 @@
 import type { Clock } from "../contract/clock.ts";
 import { refusalError } from "../contract/errors.ts";
-import { canServe } from "../kernel/matching.ts";
-import { classOfQueue, ELIGIBLE, eligibleQueuePrefix, queueScore } from "../kernel/placement.ts";
+import { refuse } from "../kernel/outcome.ts";
 import type { ExecutionRecord } from "../kernel/records/execution.ts";
+import { isTicketKey } from "../kernel/records/ticket.ts";
 import type { ClaimCommand, ClaimOutcome } from "../kernel/rules/claim.ts";
+import type { GrantCommand } from "../kernel/rules/grant.ts";
 import type { Entry } from "../kernel/tx.ts";
 import type { UuidMint } from "./mint.ts";
+import { PartitionLooks } from "./partition-looks.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
+import { PartitionScan } from "./partition-scan.ts";
 import { MAX_UNIT_RECORDS } from "./unit-draft.ts";
+import { type Waiter, WaitingClaims } from "./waiting-claims.ts";
+import { type Wanted, WorkHints } from "./work-hints.ts";
 
 /** A claim with every default filled in. */
-export interface Claim {
-	namespace: string;
-	lanes: readonly string[];
-	kinds: readonly string[] | undefined;
-	/** Sorted, each once. */
-	capabilities: readonly string[];
+export interface Claim extends Wanted {
 	workerId: string;
 	instanceId: string;
 	max: number;
 	leaseMs: number;
 	waitMs: number;
+	/** Reserve one for so long instead of leasing. */
+	grantTtlMs?: number;
 	request?: RememberedRequest;
 }
 
@@ -33,10 +35,20 @@ export interface RememberedRequest {
 	repeated: boolean;
 }
 
-interface Waiter {
+/** A claim being served, and how many partitions could be asked for it. */
+interface Call {
 	claim: Claim;
-	/** Ends its sleep; called once. */
-	wake: (() => void) | undefined;
+	waiter: Waiter;
+	signal: AbortSignal | undefined;
+	answered: number;
+	failed: number;
+	/** How often entries that led nowhere may still be passed. */
+	passes: number;
+}
+
+interface Candidate extends Entry {
+	partition: number;
+	queue: string;
 }
 
 /** Work for one lane in one partition. */
@@ -46,182 +58,207 @@ interface Share {
 	count: number;
 }
 
+export interface ClaimDispatcherOptions {
+	runners: readonly PartitionRunner[];
+	clock: Clock;
+	mint: UuidMint;
+	/** Whether other engines may take work too: what is known here of a queue may then be old. */
+	shared: boolean;
+	/** A lane was found paused: its queues are not looked at again before somebody says so. */
+	onPaused(partition: number, namespace: string, lane: string): void;
+	/** A partition could not be read and was passed over. */
+	onSkipped(partition: number, error: unknown): void;
+}
+
 /** A claim writes two records per execution when an attempt is moved away, and a unit holds only so many. */
 const CLAIMS_PER_COMMAND = MAX_UNIT_RECORDS / 4;
 const INPUT_BUDGET = 4 * 1024 * 1024;
-const PARTITIONS_PER_SCAN = 32;
-const ROTATION_WINDOW_MS = 250;
 const RETRY_MIN_MS = 4;
+/** A command passes up to nine entries that lead nowhere, so a call passes at least 256. */
+const PASSES = 32;
+/** A claim waits this long for partitions that are slow to say what they have; it may find work elsewhere. */
+const LOOK_PATIENCE_MS = 1000;
 
 /**
  * Hands out work. How it finds it:
  *
- * - A queue is *hot* once a commit or a notice said that it has work, until a look at it finds it empty.
- * - A claim takes from hot queues first: the best among the partitions it probes, lane by lane in the order it gave.
- * - If it found nothing it asks the stores of a window of partitions which queues are not empty. Only after such a look,
- *   begun after it was entered among the waiting, may it wait; so nothing that was there before is slept through, and
- *   whatever comes later finds it waiting.
+ * - Hints say which queues have work. A claim takes from those: the best among the partitions it probes, lane by lane in
+ *   the order it gave.
+ * - If it found nothing it asks the partitions of its window that are not known here which queues are not empty. What is
+ *   known stays so by notices: whatever comes later finds the claim waiting, and nothing that was there is slept through.
  * - Work wakes the claim that waits longest. A claim that leaves, for whatever reason, wakes the next if work is left.
  */
 export class ClaimDispatcher {
+	readonly #options: ClaimDispatcherOptions;
 	readonly #runners: readonly PartitionRunner[];
 	readonly #clock: Clock;
-	readonly #mint: UuidMint;
-	/** Lane prefix → partition → hot queues. */
-	readonly #hot = new Map<string, Map<number, Set<string>>>();
-	/** The same queues per partition, to tell quickly whether one is hot already. */
-	readonly #hotQueues: readonly Set<string>[];
-	readonly #waiters = new Set<Waiter>();
-	#sleeping = 0;
-	#cursor = 0;
-	#rotatedAt = Number.NEGATIVE_INFINITY;
+	readonly #hints: WorkHints;
+	readonly #waiting: WaitingClaims;
+	readonly #scan: PartitionScan;
+	readonly #looks: PartitionLooks;
 	#closed = false;
 
-	constructor(runners: readonly PartitionRunner[], clock: Clock, mint: UuidMint) {
+	constructor(options: ClaimDispatcherOptions) {
+		const { runners, clock, onSkipped } = options;
+		this.#options = options;
 		this.#runners = runners;
-		this.#hotQueues = runners.map(() => new Set());
 		this.#clock = clock;
-		this.#mint = mint;
+		this.#hints = new WorkHints(runners.map(({ heads }) => heads));
+		this.#waiting = new WaitingClaims(clock);
+		this.#scan = new PartitionScan(runners.length);
+		const onFound = (partition: number, queue: string) => void this.hasWork(partition, queue);
+		this.#looks = new PartitionLooks({ runners, clock, onFound, onFailed: onSkipped });
 	}
 
 	/** A queue has work, or may have; true when that woke a claim. */
 	hasWork(partition: number, queue: string): boolean {
-		// Said for everything that is queued: when it is known and nobody sleeps, there is nothing to do.
-		if (this.#sleeping === 0 && this.#hotQueues[partition]?.has(queue)) return false;
-		const prefix = queue.slice(0, queue.indexOf(",", queue.indexOf(",", ELIGIBLE.length) + 1) + 1);
-		this.#heat(partition, prefix, queue);
-		for (const waiter of this.#waiters) {
-			if (!waiter.wake || !accepts(waiter.claim, prefix, queue)) continue;
-			waiter.wake();
-			return true;
-		}
-		return false;
+		this.#hints.heat(partition, queue);
+		return this.#waiting.wakeFor(queue);
 	}
 
 	/** Work that was told of while it was on its way is now stored; whoever looked for it too early found nothing. */
 	hasStored(partition: number, queue: string): void {
-		if (!this.#hotQueues[partition]?.has(queue)) this.hasWork(partition, queue);
+		if (this.#hints.isHot(partition, queue)) this.#hints.heat(partition, queue);
+		else this.hasWork(partition, queue);
 	}
 
-	#heat(partition: number, prefix: string, queue: string): void {
-		this.#hotQueues[partition]?.add(queue);
-		let partitions = this.#hot.get(prefix);
-		if (!partitions) this.#hot.set(prefix, (partitions = new Map()));
-		const queues = partitions.get(partition);
-		if (queues) queues.add(queue);
-		else partitions.set(partition, new Set([queue]));
+	/** Looks anew at these partitions: notices may have been missed, or what kept their work back is gone. */
+	lookAt(partitions: readonly number[]): Promise<void> {
+		return this.#looks.refresh(partitions);
+	}
+
+	/** At the start, so that the first claims see all there is. */
+	lookEverywhere(): Promise<void> {
+		return this.lookAt([...this.#runners.keys()]);
 	}
 
 	async claim(claim: Claim, signal?: AbortSignal): Promise<ExecutionRecord[]> {
-		const waiter: Waiter = { claim, wake: undefined };
+		const waiter = this.#waiting.enter(claim);
+		const call: Call = { claim, waiter, signal, answered: 0, failed: 0, passes: PASSES };
 		const deadline = this.#clock.monotonic() + claim.waitMs;
-		this.#waiters.add(waiter);
 		try {
-			const taken = await this.#take(claim);
-			if (taken.length > 0 || claim.request?.repeated) return taken;
-			await this.#lookAround(claim);
 			for (let tries = 0; ; tries++) {
-				const found = await this.#take(claim);
+				this.#scan.turn(this.#clock.monotonic());
+				let taken = await this.#take(call);
+				if (taken.length === 0 && !claim.request?.repeated && (await this.#lookAround(call))) {
+					taken = await this.#take(call);
+				}
 				const left = deadline - this.#clock.monotonic();
 				const over = left <= 0 || signal?.aborted || this.#closed || claim.request?.repeated;
-				if (found.length > 0 || over) return found;
+				if (taken.length > 0 || over) return taken;
 				// A queue still hot had entries that others took first: look again soon, and less soon each time.
-				const pause = this.#isHot(claim) ? Math.min(left, RETRY_MIN_MS * 2 ** Math.min(tries, 8)) : left;
-				await this.#sleep(waiter, pause, signal);
+				const pause = this.#hints.has(claim) ? Math.min(left, RETRY_MIN_MS * 2 ** Math.min(tries, 8)) : left;
+				await this.#waiting.sleep(waiter, pause, signal);
 			}
 		} finally {
-			this.#waiters.delete(waiter);
-			this.#wakeNext();
+			this.#waiting.leave(waiter);
+			this.#waiting.wakeNext((wanted) => this.#hints.has(wanted));
 		}
 	}
 
 	/** Ends every wait; the claims come back empty. */
 	close(): void {
 		this.#closed = true;
-		for (const waiter of this.#waiters) waiter.wake?.();
+		this.#looks.close();
+		this.#waiting.wakeAll();
 	}
 
-	#sleep(waiter: Waiter, ms: number, signal: AbortSignal | undefined): Promise<void> {
-		return new Promise((resolve) => {
-			const finish = () => {
-				if (waiter.wake !== finish) return;
-				waiter.wake = undefined;
-				this.#sleeping -= 1;
-				disarm();
-				signal?.removeEventListener("abort", finish);
-				resolve();
-			};
-			const disarm = this.#clock.setTimer(ms, finish);
-			signal?.addEventListener("abort", finish);
-			waiter.wake = finish;
-			this.#sleeping += 1;
-		});
-	}
-
-	#wakeNext(): void {
-		for (const waiter of this.#waiters) {
-			if (!waiter.wake || !this.#isHot(waiter.claim)) continue;
-			waiter.wake();
-			return;
-		}
-	}
-
-	#isHot(claim: Claim): boolean {
-		return claim.lanes.some((lane) => {
-			for (const queues of this.#hot.get(eligibleQueuePrefix(claim.namespace, lane))?.values() ?? []) {
-				for (const queue of queues) if (canServe(claim, classOfQueue(queue))) return true;
-			}
-			return false;
-		});
-	}
-
-	async #take(claim: Claim): Promise<ExecutionRecord[]> {
+	async #take(call: Call): Promise<ExecutionRecord[]> {
+		const { claim } = call;
 		const taken: ExecutionRecord[] = [];
 		let budget = INPUT_BUDGET;
 		for (const lane of claim.lanes) {
 			while (taken.length < claim.max && budget > 0 && !claim.request?.repeated) {
-				const shares = await this.#plan(claim, lane, claim.max - taken.length);
+				const shares = await this.#plan(call, lane, claim.max - taken.length);
 				if (shares.length === 0) break;
-				const executions = await this.#takeShares(claim, lane, shares, budget, taken.length === 0);
+				const before = call.passes;
+				const executions = await this.#takeShares(call, lane, shares, budget, taken.length === 0);
 				taken.push(...executions);
 				budget -= executions.reduce((sum, execution) => sum + (execution.input?.size ?? 0), 0);
-				if (executions.length === 0) break;
+				if (executions.length === 0 && (call.passes === before || call.passes <= 0)) break;
 			}
 		}
 		return taken;
 	}
 
 	/** How many to take from which partition, the best first. */
-	async #plan(claim: Claim, lane: string, wanted: number): Promise<Share[]> {
-		const partitions = this.#hot.get(eligibleQueuePrefix(claim.namespace, lane));
-		if (!partitions) return [];
-		const candidates: (Entry & { partition: number; queue: string })[] = [];
-		const probes = this.#inWindow(claim, [...partitions.keys()]).flatMap((partition) =>
-			[...(partitions.get(partition) ?? [])]
-				.filter((queue) => canServe(claim, classOfQueue(queue)))
-				.map(async (queue) => {
-					const entries = await this.#runners[partition]?.look(queue, wanted);
-					if (!entries || entries.length === 0) this.#cool(partitions, partition, queue);
-					else for (const { key, score } of entries) candidates.push({ key, score, partition, queue });
-				}),
+	async #plan(call: Call, lane: string, wanted: number): Promise<Share[]> {
+		const { claim } = call;
+		const partitions = this.#hints.partitions(claim.namespace, lane, claim.offer);
+		if (partitions.length === 0) return [];
+		const candidates: Candidate[] = [];
+		await Promise.all(
+			this.#scan.nearest(claim.instanceId, partitions).map(async (partition) => {
+				for (const candidate of await this.#bestIn(call, lane, partition, wanted)) candidates.push(candidate);
+			}),
 		);
-		throwIfAllFailed(await Promise.allSettled(probes));
-		candidates.sort((a, b) => a.score - b.score || (a.key < b.key ? -1 : 1));
-		const shares = new Map<number, Share>();
-		for (const { partition, queue } of candidates.slice(0, wanted)) {
-			const share = shares.get(partition) ?? { partition, queues: [], count: 0 };
-			shares.set(partition, share);
-			share.count += 1;
-			if (!share.queues.includes(queue)) share.queues.push(queue);
-		}
-		return [...shares.values()];
+		candidates.sort(compare);
+		return sharesOf(candidates.slice(0, wanted), wanted);
 	}
 
-	#cool(partitions: Map<number, Set<string>>, partition: number, queue: string): void {
-		this.#hotQueues[partition]?.delete(queue);
-		const queues = partitions.get(partition);
-		queues?.delete(queue);
-		if (queues?.size === 0) partitions.delete(partition);
+	/** The best entries of a lane in one partition, of as few queues as will do. */
+	async #bestIn(call: Call, lane: string, partition: number, wanted: number): Promise<Candidate[]> {
+		const { namespace, offer } = call.claim;
+		const { heads } = this.#runners[partition] as PartitionRunner;
+		const found: Candidate[] = [];
+		const take = (queue: string, entries: readonly Entry[]) => {
+			const isFirst = found.length === 0;
+			for (const { key, score } of entries) found.push({ key, score, partition, queue });
+			if (!isFirst) found.sort(compare);
+			if (found.length > wanted) found.length = wanted;
+		};
+		const seen = new Set<string>();
+		const probe = async (queue: string) => {
+			seen.add(queue);
+			take(queue, await this.#probe(call, partition, queue, wanted));
+		};
+		let order = this.#hints.order(namespace, lane, partition, offer);
+		const unknown = order?.unknown ?? [];
+		if (unknown.length > 0) {
+			await Promise.all(unknown.map(probe));
+			order = this.#hints.order(namespace, lane, partition, offer);
+		}
+		for (let n = 0; ; n++) {
+			const place = order?.at(n);
+			const worst = found[wanted - 1];
+			if (!place || (worst && place.score > worst.score)) return found;
+			if (seen.has(place.queue)) continue;
+			const known = heads.first(place.queue, wanted);
+			if (known && known.length > 0) {
+				seen.add(place.queue);
+				take(place.queue, known);
+			} else {
+				await probe(place.queue);
+				// Meanwhile any head may have moved.
+				order = this.#hints.order(namespace, lane, partition, offer);
+				n = -1;
+			}
+		}
+	}
+
+	/**
+	 * The best entries of a queue. Where others write too, only the store can say that a queue is empty: while our own
+	 * commit that takes the last entry known here is on its way, another's may add one, and no notice tells of that.
+	 */
+	async #probe(call: Call, partition: number, queue: string, wanted: number): Promise<readonly Entry[]> {
+		const runner = this.#runners[partition] as PartitionRunner;
+		const stamp = this.#hints.stampOf(partition, queue);
+		try {
+			const known = runner.heads.first(queue, wanted);
+			let entries = known ?? (await runner.look(queue, wanted));
+			if (known?.length === 0 && this.#options.shared) {
+				entries = (await runner.ask((store, at) => store.first(at, queue, wanted))).entries;
+				if (entries.length > 0) runner.heads.forget(queue);
+			}
+			call.answered += 1;
+			if (entries.length === 0) this.#hints.cool(partition, queue, stamp);
+			return entries;
+		} catch (error) {
+			call.failed += 1;
+			this.#looks.failed(partition, error);
+			this.#hints.cool(partition, queue);
+			return [];
+		}
 	}
 
 	/**
@@ -229,7 +266,7 @@ export class ClaimDispatcher {
 	 * What was claimed must be told even if another partition failed, or nobody would know of its lease.
 	 */
 	async #takeShares(
-		claim: Claim,
+		call: Call,
 		lane: string,
 		shares: Share[],
 		budget: number,
@@ -237,123 +274,116 @@ export class ClaimDispatcher {
 	): Promise<ExecutionRecord[]> {
 		const split = Math.floor(budget / shares.length);
 		const results = await Promise.allSettled(
-			shares.map((share, n) => this.#takeShare(claim, lane, share, split, isFirst && n === 0)),
+			shares.map((share, n) => this.#takeShare(call, lane, share, split, isFirst && n === 0)),
 		);
 		const taken = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
-		if (taken.length > 0) return taken.sort((a, b) => queueScore(a) - queueScore(b) || (a.id < b.id ? -1 : 1));
+		if (taken.length > 0) return taken.sort((a, b) => a.score - b.score).map(({ record }) => record);
 		throwIfAllFailed(results);
-		if (shares.length === 1 || claim.request?.repeated) return [];
+		if (shares.length === 1 || call.claim.request?.repeated) return [];
 		for (const share of shares) {
-			const found = await this.#takeShare(claim, lane, share, budget, false);
-			if (found.length > 0) return found;
+			const found = await this.#takeShare(call, lane, share, budget, false);
+			if (found.length > 0) return found.map(({ record }) => record);
 		}
 		return [];
 	}
 
 	async #takeShare(
-		claim: Claim,
+		call: Call,
 		lane: string,
 		share: Share,
 		inputBudget: number,
 		atLeastOne: boolean,
-	): Promise<ExecutionRecord[]> {
+	): Promise<Taken[]> {
+		const { claim } = call;
 		const max = Math.min(share.count, CLAIMS_PER_COMMAND);
-		const command: ClaimCommand = {
-			op: "claim",
-			namespace: claim.namespace,
-			lane,
-			queues: share.queues,
-			kinds: claim.kinds,
-			capabilities: claim.capabilities,
-			max,
-			leaseUuids: Array.from({ length: max }, () => this.#mint.next()),
-			leaseMs: claim.leaseMs,
-			workerId: claim.workerId,
-			instanceId: claim.instanceId,
-			inputBudget,
-			atLeastOne,
-			actor: claim.instanceId,
-		};
-		if (claim.request) command.request = { key: claim.request.key, call: claim.request.call };
+		const { namespace, offer, workerId, instanceId, leaseMs, grantTtlMs, request } = claim;
+		const { mint } = this.#options;
+		const search = { namespace, lane, queues: share.queues, kinds: offer.kinds, capabilities: offer.capabilities };
+		const who = { workerId, instanceId, actor: instanceId };
+		const command: ClaimCommand | GrantCommand =
+			grantTtlMs === undefined
+				? {
+						op: "claim",
+						...search,
+						...who,
+						max,
+						leaseUuids: Array.from({ length: max }, () => mint.next()),
+						leaseMs,
+						inputBudget,
+						atLeastOne,
+						...(request ? { request: { key: request.key, call: request.call } } : undefined),
+					}
+				: { op: "grant", ...search, ...who, grantUuid: mint.next(), grantTtlMs };
 		const outcome = await this.#runners[share.partition]?.run<ClaimOutcome>(command);
 		if (!outcome) return [];
 		if (!outcome.ok) throw refusalError(outcome);
-		if (outcome.repeated && claim.request) {
-			claim.request.repeated = true;
+		if (outcome.repeated && request) {
+			request.repeated = true;
 			return [];
 		}
-		if (outcome.executions.length === 0) this.#ledNowhere(claim, lane, share, outcome.lanePaused === true);
-		return outcome.executions;
+		const { executions, scores } = outcome;
+		if (outcome.cleared) call.passes -= 1;
+		else if (executions.length === 0) this.#ledNowhere(claim, lane, share, outcome.lanePaused === true);
+		return executions.map((record, n) => ({ record, score: scores[n] ?? 0 }));
 	}
 
 	/** Entries that gave nothing: either nobody may have them now, or others took them and the index will tell. */
-	#ledNowhere(claim: Claim, lane: string, { partition, queues }: Share, paused: boolean): void {
-		const partitions = this.#hot.get(eligibleQueuePrefix(claim.namespace, lane));
+	#ledNowhere({ namespace }: Claim, lane: string, { partition, queues }: Share, paused: boolean): void {
+		if (paused) this.#options.onPaused(partition, namespace, lane);
 		for (const queue of queues) {
-			if (paused && partitions) this.#cool(partitions, partition, queue);
+			if (paused) this.#hints.cool(partition, queue);
 			else this.#runners[partition]?.heads.forget(queue);
 		}
 	}
 
-	/** At the start: what waits in every partition, so that the first claims see all of it. */
-	async lookEverywhere(): Promise<void> {
-		await Promise.all(
-			this.#runners.map(async (runner, partition) => {
-				const { queues } = await runner.ask((store, at) => store.queues(at, ELIGIBLE));
-				for (const queue of queues) this.hasWork(partition, queue);
-			}),
-		);
-	}
-
-	/** Asks a window of partitions which of the claim's queues are not empty. */
-	async #lookAround(claim: Claim): Promise<void> {
-		this.#rotate();
-		const all = this.#runners.map((_, partition) => partition);
-		await Promise.all(
-			this.#inWindow(claim, all).flatMap((partition) =>
-				claim.lanes.map((lane) => this.#lookAt(claim, partition, lane)),
-			),
-		);
-	}
-
-	async #lookAt(claim: Claim, partition: number, lane: string): Promise<void> {
-		const runner = this.#runners[partition];
-		const found = await runner?.ask((store, at) => store.queues(at, eligibleQueuePrefix(claim.namespace, lane)));
-		for (const queue of found?.queues ?? []) {
-			if (runner?.heads.peek(queue) === null) runner.heads.forget(queue);
-			this.hasWork(partition, queue);
-		}
-	}
-
-	/** At most so many partitions per call, from a start that differs per instance and moves on with time. */
-	#inWindow(claim: Claim, partitions: number[]): number[] {
-		if (partitions.length <= PARTITIONS_PER_SCAN) return partitions;
-		const start = (fnv1a(claim.instanceId) + this.#cursor) % partitions.length;
-		return Array.from({ length: PARTITIONS_PER_SCAN }, (_, n) => partitions[(start + n) % partitions.length] ?? 0);
-	}
-
-	#rotate(): void {
-		const now = this.#clock.monotonic();
-		if (now - this.#rotatedAt < ROTATION_WINDOW_MS) return;
-		this.#rotatedAt = now;
-		this.#cursor = (this.#cursor + PARTITIONS_PER_SCAN) % this.#runners.length;
+	/**
+	 * Asks the partitions of the claim's window that are not known here what they have, and all of them if nobody has
+	 * answered yet; true when some had to be asked. Work that appears meanwhile does not wait for the slowest of them.
+	 */
+	async #lookAround(call: Call): Promise<boolean> {
+		const window = this.#scan.window(call.claim.instanceId);
+		const cutOff = call.failed > 0 && call.answered === 0;
+		const asked = cutOff ? window : window.filter((partition) => !this.#looks.isKnown(partition));
+		if (asked.length === 0) return false;
+		let failed = 0;
+		const looks = asked.map(async (partition) => {
+			if (!(await this.#looks.look(partition))) failed += 1;
+		});
+		void Promise.all(looks).then(() => call.waiter.wake?.());
+		await this.#waiting.sleep(call.waiter, LOOK_PATIENCE_MS, call.signal);
+		if (failed === window.length) throw refusalError(refuse("store_unavailable"));
+		call.answered += asked.length - failed;
+		return true;
 	}
 }
 
-/** A partition that cannot be read is passed over; only if none could be is the claim refused. */
+/** An execution that was given out, and where it stood. */
+interface Taken {
+	record: ExecutionRecord;
+	score: number;
+}
+
+const compare = (a: Entry, b: Entry): number => a.score - b.score || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
+
+/** A ticket stands for more than itself: what is left to take is spread over the partitions that have one. */
+function sharesOf(candidates: readonly Candidate[], wanted: number): Share[] {
+	const shares = new Map<number, Share & { hasTicket: boolean }>();
+	for (const { partition, queue, key } of candidates) {
+		let share = shares.get(partition);
+		if (!share) shares.set(partition, (share = { partition, queues: [], count: 0, hasTicket: false }));
+		share.count += 1;
+		share.hasTicket ||= isTicketKey(key);
+		if (!share.queues.includes(queue)) share.queues.push(queue);
+	}
+	const all = [...shares.values()];
+	const deep = all.filter(({ hasTicket }) => hasTicket);
+	if (deep.length > 0)
+		for (let left = wanted - candidates.length; left > 0; left--) (deep[left % deep.length] as Share).count += 1;
+	return all;
+}
+
+/** A partition that cannot be written is passed over; only if none could be is the claim refused. */
 function throwIfAllFailed(results: PromiseSettledResult<unknown>[]): void {
 	const [first] = results;
 	if (first?.status === "rejected" && results.every((result) => result.status === "rejected")) throw first.reason;
-}
-
-function accepts(claim: Claim, prefix: string, queue: string): boolean {
-	return claim.lanes.some(
-		(lane) => eligibleQueuePrefix(claim.namespace, lane) === prefix && canServe(claim, classOfQueue(queue)),
-	);
-}
-
-function fnv1a(text: string): number {
-	let hash = 0x811c9dc5;
-	for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
-	return hash;
 }

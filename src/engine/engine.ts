@@ -4,6 +4,7 @@ import { SLOTS, slotOfId } from "../kernel/ids.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { kernel as theKernel } from "../kernel/kernel.ts";
 import { DUE_QUEUE, ELIGIBLE } from "../kernel/placement.ts";
+import type { Errand } from "../kernel/rules/tick.ts";
 import { EVENT_LOG, type Notice, type Store } from "../store/port.ts";
 import { ClaimDispatcher } from "./claim-dispatcher.ts";
 import { ClaimRequests } from "./claim-requests.ts";
@@ -15,6 +16,7 @@ import { LaneKeeper } from "./lane-keeper.ts";
 import { UuidMint } from "./mint.ts";
 import type { EngineObserver } from "./observer.ts";
 import { type BatchReport, PartitionRunner } from "./partition-runner.ts";
+import { PausedLanes } from "./paused-lanes.ts";
 import { Throughput } from "./throughput.ts";
 import type { UnitDraft } from "./unit-draft.ts";
 import { Watchers } from "./watchers.ts";
@@ -68,9 +70,13 @@ export class Engine {
 	onCommitted: ((unit: UnitDraft) => void) | undefined;
 	/** Counts what happens here; whoever wants metrics sets it. */
 	observer: EngineObserver | undefined;
+	readonly #pausedLanes: PausedLanes;
 	readonly #minders: readonly DueMinder[];
 	readonly #onFault: NonNullable<EngineOptions["onFault"]>;
 	#stopSweep: (() => void) | undefined;
+	readonly #skippedFor = new Set<string>();
+	/** Partitions whose notices may have been missed. */
+	readonly #gaps = new Set<number>();
 	#closed = false;
 
 	constructor(options: EngineOptions) {
@@ -99,6 +105,7 @@ export class Engine {
 					cacheCapacity: Math.max(256, Math.floor((options.cachedRecords ?? DEFAULT_CACHED_RECORDS) / partitions)),
 					onQueued: (queue, at) => queue.startsWith(ELIGIBLE) && this.dispatcher.hasWork(at, queue),
 					onCommitted: (unit, at) => this.#committed(unit, at),
+					onAbandoned: (unit, at) => this.#abandoned(unit, at),
 					onCorrupt: (key, why) => this.#onFault({ about: `record ${key} cannot be read: ${why}`, error: undefined }),
 					onBatch: (batch) => this.#count(batch),
 				}),
@@ -106,7 +113,14 @@ export class Engine {
 		this.mint = new UuidMint(() => this.now(), options.randomHex);
 		this.gathering = new Gathering(this.runners);
 		this.lanes = new LaneKeeper(this.runners);
-		this.dispatcher = new ClaimDispatcher(this.runners, this.clock, this.mint);
+		this.dispatcher = new ClaimDispatcher({
+			runners: this.runners,
+			clock: this.clock,
+			mint: this.mint,
+			shared: this.store.shared,
+			onSkipped: (_, error) => this.#skipped(error),
+			onPaused: (partition, namespace, lane) => this.#pausedLanes.found(partition, namespace, lane),
+		});
 		this.claimRequests = new ClaimRequests(this.runners, this.dispatcher, this.kernel, this.mint);
 		this.#minders = this.runners.map(
 			(runner) =>
@@ -121,12 +135,14 @@ export class Engine {
 							this.observer?.duty(duty, run.items);
 						}
 					},
+					onErrand: (errand) => this.#run(errand),
 					onFailure: (key, error, parked) => {
 						this.duties.failed("due");
 						this.#onFault({ about: parked ? `${key} is parked` : key, error });
 					},
 				}),
 		);
+		this.#pausedLanes = new PausedLanes(this);
 		this.store.onNotice((notice) => this.#noticed(notice));
 	}
 
@@ -223,8 +239,30 @@ export class Engine {
 		this.observer?.unit(unit);
 	}
 
+	/** Something a tick could not do in one partition. */
+	async #run(errand: Errand): Promise<void> {
+		await this.lanes.spread(errand.home);
+	}
+
+	/** Whoever looked while the unit was on its way may have found its queues empty. */
+	#abandoned(unit: UnitDraft, partition: number): void {
+		for (const { before } of unit.written) {
+			for (const { queue } of before) if (queue.startsWith(ELIGIBLE)) this.dispatcher.hasStored(partition, queue);
+		}
+	}
+
+	/** Counted every time, told of once for each kind of reason. */
+	#skipped(error: unknown): void {
+		this.observer?.skipped();
+		const reason = String(error instanceof Error && error.cause ? error.cause : error).replace(/\d+/g, "#");
+		if (this.#skippedFor.has(reason)) return;
+		this.#skippedFor.add(reason);
+		this.#onFault({ about: "partitions that cannot be read are passed over", error });
+	}
+
 	#noticed(notice: Notice): void {
 		if (this.#closed) return;
+		if (notice.gap) this.#missed(notice.partition);
 		for (const queue of notice.queues) {
 			if (!queue.startsWith(ELIGIBLE)) continue;
 			const { heads } = this.runner(notice.partition);
@@ -233,6 +271,20 @@ export class Engine {
 		}
 		if (notice.due !== undefined) this.#minders[notice.partition]?.expect(notice.due);
 		for (const key of notice.changed) this.watchers.changed(key);
+	}
+
+	/** A connection that was away was so for many partitions: they are looked at together. */
+	#missed(partition: number): void {
+		this.#gaps.add(partition);
+		if (this.#gaps.size > 1) return;
+		this.clock.defer(() => {
+			if (this.#closed) return;
+			const partitions = [...this.#gaps];
+			this.#gaps.clear();
+			for (const at of partitions) this.#minders[at]?.look();
+			void this.dispatcher.lookAt(partitions);
+			this.watchers.changedAll();
+		});
 	}
 
 	/** The slow net under lost notices, and the end of old events. */

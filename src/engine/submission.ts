@@ -56,6 +56,7 @@ export function createCommand(request: unknown, context: SubmissionContext): Cre
 	if (given.requiredCapabilities && given.requiredCapabilities.length > 0) {
 		command.requiredCapabilities = capabilitySet(given.requiredCapabilities, "requiredCapabilities");
 	}
+	if (given.fairnessKey !== undefined) command.fairnessKey = given.fairnessKey;
 	if (blob) command.inputBlob = blob;
 	if (given.delayUntil !== undefined) command.delayUntil = given.delayUntil;
 	if (given.delayMs !== undefined) command.delayMs = given.delayMs;

@@ -35,6 +35,8 @@ export class Candidates {
 	#turn: Turn | undefined;
 	/** Where the last candidate stood, for merging what several partitions give. */
 	score = 0;
+	/** Set once a ticket was found with nothing behind it. */
+	cleared = false;
 
 	constructor(tx: Tx, queues: readonly string[], wanted: number, now: number) {
 		this.#tx = tx;
@@ -115,6 +117,7 @@ export class Candidates {
 		for (;;) {
 			const entry = this.#tx.first(queue, turn.passed + 1)[turn.passed];
 			if (!entry) {
+				this.cleared = true;
 				this.#retire(turn);
 				return undefined;
 			}

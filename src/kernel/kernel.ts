@@ -1,7 +1,6 @@
 import { type Placement, placement } from "./placement.ts";
 import { decode, isBusy } from "./records/record-types.ts";
 import { type CancelCommand, type CancelOutcome, cancel } from "./rules/cancel.ts";
-import { type ChangePriorityCommand, type ChangePriorityOutcome, changePriority } from "./rules/change-priority.ts";
 import {
 	type ChangeLaneCommand,
 	type ChangeLaneOutcome,
@@ -13,6 +12,7 @@ import {
 	confirmLane,
 	copyLane,
 } from "./rules/change-lane.ts";
+import { type ChangePriorityCommand, type ChangePriorityOutcome, changePriority } from "./rules/change-priority.ts";
 import { type ClaimCommand, type ClaimOutcome, claim } from "./rules/claim.ts";
 import { type CompleteCommand, type CompleteOutcome, complete } from "./rules/complete.ts";
 import { type CreateCommand, type CreateOutcome, create } from "./rules/create.ts";
@@ -23,7 +23,6 @@ import {
 	type AcceptGrantOutcome,
 	acceptGrant,
 	type GrantCommand,
-	type GrantOutcome,
 	grant,
 } from "./rules/grant.ts";
 import {
@@ -64,7 +63,7 @@ export interface Rules {
 	create: Rule<CreateCommand, CreateOutcome>;
 	createMany: Rule<CreateManyCommand, CreateManyOutcome>;
 	claim: Rule<ClaimCommand, ClaimOutcome>;
-	grant: Rule<GrantCommand, GrantOutcome>;
+	grant: Rule<GrantCommand, ClaimOutcome>;
 	acceptGrant: Rule<AcceptGrantCommand, AcceptGrantOutcome>;
 	renew: Rule<RenewCommand, RenewOutcome>;
 	complete: Rule<CompleteCommand, CompleteOutcome>;

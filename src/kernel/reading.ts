@@ -36,7 +36,8 @@ export const blockedSince = (record: ExecutionRecord, lane: LaneRecord): number 
 export function describeBlocking(record: ExecutionRecord, lane: LaneRecord): string {
 	if (isHeldByLane(record, lane)) return `lane ${record.lane} is paused`;
 	if (record.blockingDetail) return record.blockingDetail;
-	if (record.grant) return `granted to ${record.grant.instanceId} until ${new Date(record.grant.expiresAt).toISOString()}`;
+	if (record.grant)
+		return `granted to ${record.grant.instanceId} until ${new Date(record.grant.expiresAt).toISOString()}`;
 	const until = record.delayUntil ? new Date(record.delayUntil).toISOString() : "";
 	switch (record.blockingReason) {
 		case "waiting_for_worker":

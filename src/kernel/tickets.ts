@@ -13,8 +13,5 @@ export function ensureTicket(tx: Tx, record: ExecutionRecord, now: number): void
 		return;
 	}
 	const { namespace, lane, kind, requiredCapabilities, fairnessKey, priority, agingMs } = record;
-	tx.put(
-		key,
-		makeTicket({ namespace, lane, kind, requiredCapabilities, fairnessKey, priority, agingMs, turnAt: now }),
-	);
+	tx.put(key, makeTicket({ namespace, lane, kind, requiredCapabilities, fairnessKey, priority, agingMs, turnAt: now }));
 }

@@ -36,6 +36,8 @@ export const ACCESS = {
 	"DELETE /v1/executions/:id": OPERATE,
 
 	"POST /v1/claims": WORK,
+	"POST /v1/grants": WORK,
+	"POST /v1/grants/:id/accept": WORK,
 	"POST /v1/leases/renew": WORK,
 	"POST /v1/leases/complete": WORK,
 	"POST /v1/executions/:id/complete": WORK,

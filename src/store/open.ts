@@ -1,10 +1,21 @@
 import { type Store, StoreOpenError, type StoreOptions } from "./port.ts";
+import { parseValkeyUrl } from "./valkey/url.ts";
 
 /** What a store's URL may look like, for people. */
-export const STORE_URLS = "memory: or sqlite:<file>";
+export const STORE_URLS = "memory:, sqlite:<file> or valkey://<host>";
 
 /** Whether a URL names a kind of store there is; whether it can be opened shows when it is. */
-export const isStoreUrl = (url: string): boolean => /^(?:memory:|sqlite:(?:\/\/)?.)/.test(url);
+export function isStoreUrl(url: string): boolean {
+	if (!VALKEY.test(url)) return /^(?:memory:|sqlite:(?:\/\/)?.)/.test(url);
+	try {
+		parseValkeyUrl(url);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+const VALKEY = /^(?:valkey|redis)s?:/;
 
 /** The one place a store is picked; each is loaded only when its URL asks for it. */
 export async function openStore(url: string, options: StoreOptions): Promise<Store> {
@@ -21,6 +32,13 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
 				throw new StoreOpenError("store_invalid", `store URL ${url}: must name a file, as in sqlite:./flowfabric.db`);
 			const { openSqliteStore } = await import("./sqlite/open.ts");
 			return openSqliteStore(path, options);
+		}
+		case "valkey":
+		case "valkeys":
+		case "redis":
+		case "rediss": {
+			const { openValkeyStore } = await import("./valkey/open.ts");
+			return openValkeyStore(url, options);
 		}
 		default:
 			throw new StoreOpenError("store_invalid", `store URL ${url}: must be ${STORE_URLS}`);

@@ -10,13 +10,16 @@ import { claimRequestCases } from "./public-cases/claim-requests.ts";
 import { claimWaitingCases } from "./public-cases/claim-waiting.ts";
 import { creationCases } from "./public-cases/creation.ts";
 import { eventWaitingCases } from "./public-cases/event-waiting.ts";
+import { fairnessCases } from "./public-cases/fairness.ts";
 import { feedCases } from "./public-cases/feeds.ts";
 import { fenceCases } from "./public-cases/fences.ts";
 import { followingCases } from "./public-cases/following.ts";
+import { grantCases } from "./public-cases/grants.ts";
 import { handBackCases } from "./public-cases/hand-back.ts";
 import { historyCases } from "./public-cases/histories.ts";
 import { idempotencyCases } from "./public-cases/idempotency.ts";
 import { laneCases } from "./public-cases/lanes.ts";
+import { laneStateCases } from "./public-cases/lane-states.ts";
 import { listFilterCases } from "./public-cases/list-filters.ts";
 import { listingCases } from "./public-cases/listing.ts";
 import { lostWorkCases } from "./public-cases/lost-work.ts";
@@ -69,6 +72,9 @@ const always: Subjects = {
 	notices: noticeCases,
 	"worker registry": workerRegistryCases,
 	lanes: laneCases,
+	"lane states": laneStateCases,
+	grants: grantCases,
+	fairness: fairnessCases,
 	feeds: feedCases,
 	administration: administrationCases,
 	"bad creates": badCreateCases,

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,8 +5,9 @@ import { FORMAT, indexOf, migrate } from "../../src/kernel/format.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import type { RecordFormat, Store } from "../../src/store/port.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import { ValkeyStore } from "../../src/store/valkey/store.ts";
-import { dropKeys, hasValkey, sharedValkey } from "../servers/valkey-server.ts";
+import { openValkeyStore } from "../../src/store/valkey/open.ts";
+import { sharedCluster } from "../servers/valkey-cluster.ts";
+import { hasValkey, ownStore, sharedValkey } from "../servers/valkey-server.ts";
 
 export const format: RecordFormat = { format: FORMAT, migrate, indexOf };
 
@@ -38,11 +38,16 @@ type Opener = (partitions: number, clock: TestClock) => Promise<OpenStore>;
 export const stores: readonly StoreRow[] = [
 	...withPartitions("memory", openMemory),
 	...withPartitions("sqlite", openSqlite),
-	...(hasValkey() ? withPartitions("valkey", openValkey) : []),
+	...(hasValkey()
+		? [
+				...withPartitions("valkey", (...given) => openValkey(sharedValkey, ...given)),
+				...withPartitions("valkey cluster", (...given) => openValkey(sharedCluster, ...given), [8]),
+			]
+		: []),
 ];
 
-function withPartitions(name: string, open: Opener): StoreRow[] {
-	return [1, 8].map((partitions) => ({
+function withPartitions(name: string, open: Opener, counts = [1, 8]): StoreRow[] {
+	return counts.map((partitions) => ({
 		name: `${name} ×${partitions}`,
 		partitions,
 		open: (clock) => open(partitions, clock),
@@ -73,10 +78,13 @@ async function openSqlite(partitions: number, clock: TestClock): Promise<OpenSto
 	return opened;
 }
 
-async function openValkey(partitions: number, clock: TestClock): Promise<OpenStore> {
-	const { url } = await sharedValkey();
-	const keyPrefix = `test-${randomUUID()}`;
-	const open = (): Promise<Store> => ValkeyStore.open(url, { partitions, format, testClock: clock.read, keyPrefix });
+async function openValkey(
+	server: () => Promise<{ url: string }>,
+	partitions: number,
+	clock: TestClock,
+): Promise<OpenStore> {
+	const { url, drop } = ownStore((await server()).url);
+	const open = (): Promise<Store> => openValkeyStore(url, { partitions, format, testClock: clock.read });
 	const opened = {
 		store: await open(),
 		async reopen() {
@@ -86,7 +94,7 @@ async function openValkey(partitions: number, clock: TestClock): Promise<OpenSto
 		},
 		async discard() {
 			await opened.store.close();
-			await dropKeys(url, keyPrefix);
+			await drop();
 		},
 	};
 	return opened;

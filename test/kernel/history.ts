@@ -196,7 +196,7 @@ export class History {
 				lane: "default",
 				queues: [QUEUE],
 				kinds: undefined,
-			capabilities: [],
+				capabilities: [],
 				max,
 				leaseUuids: uuids,
 				leaseMs: ttl,

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { accessSync, constants } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
@@ -6,10 +7,27 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { Redis } from "iovalkey";
 
-/** A server that keeps nothing, for tests and benchmarks. */
+/** A private server for tests and benchmarks; it keeps nothing unless told to. */
 export interface ValkeyServer {
 	url: string;
 	stop(): Promise<void>;
+}
+
+/** A server's process, on a port and with a folder of its own. */
+export interface ServerProcess {
+	port: number;
+	/** Of the server itself, to be stopped, continued or killed. */
+	pid: number;
+	/** Ends it as an operator would; its folder stays. */
+	end(): Promise<void>;
+}
+
+export interface LaunchOptions {
+	folder: string;
+	/** A free one when left out. */
+	port?: number;
+	/** As in `--appendonly`, `yes`. */
+	settings?: readonly string[];
 }
 
 const START_TIMEOUT_MS = 10_000;
@@ -17,14 +35,12 @@ const START_TIMEOUT_MS = 10_000;
 /** The server ends when nobody holds the other end of its guardian's input: a test run that is killed leaves none behind. */
 const GUARDIAN = '"$0" "$@" & server=$!; cat > /dev/null; kill "$server"; wait "$server"';
 
-/** Where tests find a server: one that runs already, or a program to start. */
-function whereValkeyIs(): { url: string } | { path: string } | undefined {
-	const url = process.env.FF_TEST_VALKEY_URL;
-	if (url) return { url };
+/** The program to start. */
+function serverPath(): string | undefined {
 	for (const name of ["valkey-server", "redis-server"]) {
 		for (const folder of (process.env.PATH ?? "").split(delimiter)) {
 			const path = join(folder, name);
-			if (isExecutable(path)) return { path };
+			if (isExecutable(path)) return path;
 		}
 	}
 	return undefined;
@@ -32,7 +48,7 @@ function whereValkeyIs(): { url: string } | { path: string } | undefined {
 
 /** Whether tests can have a server. Without one they say so; a build server must have one. */
 export function hasValkey(): boolean {
-	if (whereValkeyIs()) return true;
+	if (process.env.FF_TEST_VALKEY_URL || serverPath()) return true;
 	const missing = "neither valkey-server nor redis-server was found, nor is FF_TEST_VALKEY_URL set";
 	if (process.env.CI === "true") throw new Error(`${missing}: tests of the Valkey store cannot be left out here`);
 	console.warn(`\n*** SKIPPED: every test of the Valkey store: ${missing} ***\n`);
@@ -40,26 +56,34 @@ export function hasValkey(): boolean {
 }
 
 /** Starts a private server on a free port, or uses the one tests are pointed to. */
-export async function startValkey(): Promise<ValkeyServer> {
-	const found = whereValkeyIs();
-	if (!found) throw new Error("neither valkey-server nor redis-server is on this machine");
-	if ("url" in found) return { url: found.url, stop: async () => {} };
+export async function startValkey(settings: readonly string[] = []): Promise<ValkeyServer> {
+	const url = process.env.FF_TEST_VALKEY_URL;
+	if (url && settings.length === 0) return { url, stop: async () => {} };
 	const folder = await mkdtemp(join(tmpdir(), "flowfabric-valkey-"));
-	const port = await freePort();
-	const args = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder];
-	const guardian = spawn("sh", ["-c", GUARDIAN, found.path, ...args], { stdio: ["pipe", "ignore", "ignore"] });
-	guardian.unref();
-	const stop = async () => {
-		await ended(guardian);
-		await rm(folder, { recursive: true, force: true });
+	const server = await launch({ folder, settings });
+	return {
+		url: `redis://127.0.0.1:${server.port}`,
+		async stop() {
+			await server.end();
+			await rm(folder, { recursive: true, force: true });
+		},
 	};
+}
+
+/** Starts a server's process and waits until it answers. */
+export async function launch({ folder, port, settings = [] }: LaunchOptions): Promise<ServerProcess> {
+	const path = serverPath();
+	if (!path) throw new Error("neither valkey-server nor redis-server is on this machine");
+	const at = port ?? (await freePort());
+	const args = ["--port", String(at), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder];
+	const guardian = spawn("sh", ["-c", GUARDIAN, path, ...args, ...settings], { stdio: ["pipe", "ignore", "ignore"] });
+	guardian.unref();
 	try {
-		await answering(port);
+		return { port: at, pid: await answering(at), end: () => ended(guardian) };
 	} catch (error) {
-		await stop();
+		await ended(guardian);
 		throw error;
 	}
-	return { url: `redis://127.0.0.1:${port}`, stop };
 }
 
 let shared: Promise<ValkeyServer> | undefined;
@@ -70,9 +94,16 @@ export async function sharedValkey(): Promise<ValkeyServer> {
 	return shared;
 }
 
-/** Takes away every key that starts so; a server tests are pointed to may be used by others too. */
-export async function dropKeys(url: string, prefix: string): Promise<void> {
-	const client = new Redis(url);
+/** The URL of a new, empty store on a server, whoever else uses it. */
+export function ownStore(serverUrl: string): { url: string; drop(): Promise<unknown> } {
+	const prefix = `test-${randomUUID()}`;
+	const url = `${serverUrl}${serverUrl.includes("?") ? "&" : "?"}prefix=${prefix}`;
+	// A private server goes with all it keeps.
+	return { url, drop: async () => serverUrl === process.env.FF_TEST_VALKEY_URL && dropKeys(serverUrl, prefix) };
+}
+
+async function dropKeys(url: string, prefix: string): Promise<void> {
+	const client = new Redis(url.replace(/^valkey/, "redis"));
 	let cursor = "0";
 	do {
 		const [next, keys] = await client.scan(cursor, "MATCH", `${prefix}*`, "COUNT", 1000);
@@ -91,7 +122,7 @@ function isExecutable(path: string): boolean {
 	}
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
 	return new Promise((resolve, reject) => {
 		const probe = createServer().once("error", reject);
 		probe.listen(0, "127.0.0.1", () => {
@@ -102,22 +133,29 @@ function freePort(): Promise<number> {
 	});
 }
 
-async function answering(port: number): Promise<void> {
+/** Waits until the server answers; gives its process id. */
+async function answering(port: number): Promise<number> {
 	const deadline = Date.now() + START_TIMEOUT_MS;
-	while (!(await answers(port))) {
+	for (;;) {
+		const pid = await processAt(port);
+		if (pid !== undefined) return pid;
 		if (Date.now() > deadline) throw new Error(`the server does not answer on port ${port}`);
 		await new Promise((resolve) => setTimeout(resolve, 20));
 	}
 }
 
-function answers(port: number): Promise<boolean> {
+function processAt(port: number): Promise<number | undefined> {
 	return new Promise((resolve) => {
-		const socket = connect(port, "127.0.0.1", () => socket.write("PING\r\n"));
-		socket.once("data", (data) => {
+		let told = "";
+		const socket = connect(port, "127.0.0.1", () => socket.write("INFO server\r\n"));
+		socket.on("data", (data) => {
+			told += data.toString();
+			const [, pid] = /process_id:(\d+)/.exec(told) ?? [];
+			if (pid === undefined && !told.startsWith("-")) return;
 			socket.destroy();
-			resolve(data.toString().startsWith("+PONG"));
+			resolve(pid === undefined ? undefined : Number(pid));
 		});
-		socket.once("error", () => resolve(false));
+		socket.once("error", () => resolve(undefined));
 	});
 }
 

@@ -1,11 +1,5 @@
 import type { LaneCalls } from "../../contract/backend.ts";
-import {
-	type LaneSettings,
-	type LanesRequest,
-	laneSettings,
-	laneShape,
-	lanesRequest,
-} from "../../contract/lanes.ts";
+import { type LaneSettings, type LanesRequest, laneSettings, laneShape, lanesRequest } from "../../contract/lanes.ts";
 import type { LaneStatus, LaneView } from "../../contract/replies.ts";
 import {
 	createdAtOfListEntry,

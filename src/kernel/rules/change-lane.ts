@@ -2,9 +2,9 @@ import type { Outcome } from "../outcome.ts";
 import {
 	type LaneHomeRecord,
 	type LaneState,
+	laneDefaults,
 	laneHomeKey,
 	laneKey,
-	laneDefaults,
 	makeLane,
 	makeLaneHome,
 } from "../records/lane.ts";

@@ -39,6 +39,8 @@ export type ClaimOutcome = Outcome<{
 	scores: number[];
 	lanePaused?: true;
 	repeated?: true;
+	/** What stood at the head led nowhere and is gone now: it is worth looking again. */
+	cleared?: true;
 }>;
 
 export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome {
@@ -65,7 +67,7 @@ export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome 
 		candidates.served();
 	}
 	if (request && executions.length > 0) rememberIn(tx, request, executions, now + command.leaseMs);
-	return { ok: true, executions, scores };
+	return { ok: true, executions, scores, ...(candidates.cleared ? { cleared: true } : undefined) };
 }
 
 const isRepeated = (known: ClaimRequestRecord | undefined, call: string, now: number): boolean =>

@@ -10,7 +10,7 @@ import { amend } from "../records/record.ts";
 import { granted } from "../state.ts";
 import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
-import { isFor, type Search } from "./claim.ts";
+import { type ClaimOutcome, isFor, type Search } from "./claim.ts";
 
 export interface GrantCommand extends Search {
 	op: "grant";
@@ -21,19 +21,15 @@ export interface GrantCommand extends Search {
 	actor: string;
 }
 
-export type GrantOutcome = Outcome<{
-	grant: { grantId: string; executionId: string; expiresAt: number } | null;
-	lanePaused?: true;
-}>;
-
 /** Reserves the best there is for one worker, without leasing it: until it is accepted or lapses nobody else gets it. */
-export function grant(tx: Tx, command: GrantCommand, now: number): GrantOutcome {
+export function grant(tx: Tx, command: GrantCommand, now: number): ClaimOutcome {
 	if (tx.get(laneKey(command.namespace, command.lane))?.state === "paused")
-		return { ok: true, grant: null, lanePaused: true };
+		return { ok: true, executions: [], scores: [], lanePaused: true };
 	const candidates = new Candidates(tx, command.queues, 1, now);
 	let record = candidates.next();
 	while (record && !isFor(command, record)) record = candidates.next();
-	if (!record) return { ok: true, grant: null };
+	if (!record)
+		return { ok: true, executions: [], scores: [], ...(candidates.cleared ? { cleared: true } : undefined) };
 
 	const { workerId, instanceId, namespace } = command;
 	const grantId = makeId("gr", command.grantUuid, trustedSlot(record.id));
@@ -41,12 +37,13 @@ export function grant(tx: Tx, command: GrantCommand, now: number): GrantOutcome 
 	const changes: Partial<ExecutionRecord> = granted(record.attemptState);
 	changes.grant = { id: grantId, expiresAt, workerId, instanceId };
 	const event = { type: "granted", grantId, expiresAt, workerId } as const;
-	transition(tx, record, changes, { now, actor: command.actor }, event);
+	const execution = transition(tx, record, changes, { now, actor: command.actor }, event);
+	const { score } = candidates;
 	const key = grantKey(grantId);
 	tx.getFresh(key);
 	tx.put(key, makeGrant({ executionId: record.id, namespace, instanceId, expiresAt }));
 	candidates.served();
-	return { ok: true, grant: { grantId, executionId: record.id, expiresAt } };
+	return { ok: true, executions: [execution], scores: [score] };
 }
 
 export interface AcceptGrantCommand {

@@ -1,4 +1,4 @@
-import type { Batch, IndexEntry, Unit } from "../port.ts";
+import { type Batch, hasWrites, type IndexEntry, type Unit } from "../port.ts";
 import { encodeEvents } from "./event-log.ts";
 import type { PartitionKeys } from "./partition-keys.ts";
 import { toText } from "./text.ts";
@@ -19,7 +19,7 @@ export interface CallSettings {
 }
 
 /**
- * A batch as arguments of `ff_commit`: one call, whatever the batch holds.
+ * A batch as arguments of `commit`: one call, whatever the batch holds.
  *
  *   keys   the partition's five; the version of every record named, then the document of each; queues; blobs
  *   args   shape, clock, engine, number, at, versions expected, channel, partition, all events, their lengths by unit,
@@ -86,7 +86,7 @@ export function commitCall(keys: PartitionKeys, batch: Batch, settings: CallSett
 		for (const key of unit.blobsRemoved) shape.push(placeOf(blobs, key));
 		takeEntries(unit.indexRemoved);
 		takeEntries(unit.indexAdded);
-		writes ||= unit.put.length + unit.removed.length + unit.events.length + unit.blobs.length > 0;
+		writes ||= hasWrites(unit);
 	};
 	for (const unit of batch.units) takeUnit(unit);
 

@@ -1,5 +1,5 @@
 /**
- * The Lua of `ff_commit`. It judges a batch unit by unit, each seeing what those before it did, and keeps what they make
+ * The Lua of `commit`. It judges a batch unit by unit, each seeing what those before it did, and keeps what they make
  * of records in lists; then it writes everything at once with plain MSET, DEL, ZADD and ZREM.
  */
 export const COMMIT_FUNCTION = String.raw`-- The end of another engine's turn on a record this unit writes. An engine's own turns end when they are used.

@@ -2,6 +2,17 @@ import { EVENT_LOG } from "../port.ts";
 import { COMMIT_FUNCTION } from "./commit-function.ts";
 
 /**
+ * Raised with every change to the text below. The functions' names carry it, so that a program never calls a function
+ * that takes its arguments otherwise than it thinks.
+ */
+export const LIBRARY_VERSION = 1;
+
+const functions = ["commit", "read", "ask", "behind", "events", "watch"] as const;
+
+/** A function's name in the server. */
+export const functionName = (name: (typeof functions)[number]): string => `ff${LIBRARY_VERSION}_${name}`;
+
+/**
  * What runs inside the server: one function that applies a batch and a few that read. It knows no rules; it compares
  * versions, unit by unit, and then does plain MSET, ZADD, ZREM and one HSET of events for the whole batch.
  *
@@ -159,10 +170,5 @@ local function watch(keys, args)
 	return 0
 end
 
-redis.register_function('ff_commit', commit)
-redis.register_function('ff_read', read)
-redis.register_function('ff_ask', ask)
-redis.register_function('ff_behind', behind)
-redis.register_function('ff_events', events)
-redis.register_function('ff_watch', watch)
+${functions.map((name) => `redis.register_function('${functionName(name)}', ${name})`).join("\n")}
 `;

@@ -1,17 +1,18 @@
-import type { Redis } from "iovalkey";
 import { StoreOpenError, type StoreOptions } from "../port.ts";
+import type { Servers } from "./servers.ts";
+import { slotOf } from "./slots.ts";
 
 const DEFAULT_PARTITIONS = 8;
 
 /** Writes the settings of a new store in one step, or compares with those it was made with; gives its partitions. */
-export async function settle(client: Redis, key: string, options: StoreOptions): Promise<number> {
+export async function settle(servers: Servers, key: string, options: StoreOptions): Promise<number> {
 	const { partitions, format, testClock } = options;
 	const own = JSON.stringify({
 		partitions: partitions ?? DEFAULT_PARTITIONS,
 		format: format.format,
 		testClock: testClock !== undefined,
 	});
-	const stored = (await client.set(key, own, "NX", "GET")) ?? own;
+	const stored = ((await servers.call(slotOf(key), ["SET", key, own, "NX", "GET"])) as string | null) ?? own;
 	const settings = JSON.parse(stored) as { partitions: number; format: number; testClock: boolean };
 	if (partitions !== undefined && settings.partitions !== partitions) {
 		throw new StoreOpenError(

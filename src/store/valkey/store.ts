@@ -1,87 +1,70 @@
-import { Redis } from "iovalkey";
-import {
-	type Batch,
-	type CommitReply,
-	type LogPosition,
-	type Notice,
-	type QueuePosition,
-	type Store,
-	type StoredRecord,
-	StoreError,
-	StoreOpenError,
-	type StoreOptions,
-	type Unit,
-	type UnitResult,
+import type {
+	Batch,
+	CommitReply,
+	LogPosition,
+	Notice,
+	QueuePosition,
+	Store,
+	StoredRecord,
+	Unit,
+	UnitResult,
 } from "../port.ts";
 import { commitCall, VERSION_WIDTH } from "./commit-call.ts";
 import { decodeEvents, isBehind, isTold, withoutEvents } from "./event-log.ts";
-import { LIBRARY } from "./library.ts";
+import { functionName } from "./library.ts";
+import type { Call } from "./node.ts";
+import type { NoticeLine } from "./notice-line.ts";
 import { type PartitionKeys, partitionKeys } from "./partition-keys.ts";
-import { settle } from "./settings.ts";
+import type { Servers } from "./servers.ts";
+import { partitionTags, slotOf } from "./slots.ts";
 import { fromText, toText } from "./text.ts";
 
-const SCAN_STEP = 1000;
+const SCAN_STEP = "1000";
 const TRIM_STEP = 256;
-/** Refusals that come before anything was looked at. */
-const NOT_APPLIED = /^(?:LOADING|OOM|READONLY|NOAUTH|NOPERM|WRONGPASS|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|BUSY)\b/;
+const COMMIT = functionName("commit");
 
-export interface ValkeyStoreOptions extends StoreOptions {
-	/** In front of every key, so that several stores can share a server. */
-	keyPrefix?: string;
+/** A partition's keys and the slot they are all in. */
+interface Place extends PartitionKeys {
+	partition: number;
+	slot: number;
 }
 
-/** Records on a Valkey or Redis server: one connection for every call, in order, and one to hear notices. */
+export interface ValkeyStoreParts {
+	servers: Servers;
+	notices: NoticeLine;
+	prefix: string;
+	partitions: number;
+	testClock: (() => number) | undefined;
+}
+
+/** Records on one Valkey or Redis server, or on a cluster of them. */
 export class ValkeyStore implements Store {
 	readonly writesPerBatch = 64;
+	readonly shared = true;
 	readonly partitions: number;
-	readonly #client: Redis;
-	readonly #subscriber: Redis;
-	readonly #keys: readonly PartitionKeys[];
-	readonly #channel: string;
+	readonly #servers: Servers;
+	readonly #notices: NoticeLine;
+	readonly #places: readonly Place[];
 	readonly #testClock: (() => number) | undefined;
 	readonly #listeners: ((notice: Notice) => void)[] = [];
 
-	static async open(url: string, options: ValkeyStoreOptions): Promise<ValkeyStore> {
-		const prefix = options.keyPrefix ?? "ff";
-		const client = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 3, keyPrefix: "" });
-		const subscriber = client.duplicate();
-		try {
-			await Promise.all([client.connect(), subscriber.connect()]);
-			await client.call("FUNCTION", "LOAD", "REPLACE", LIBRARY);
-			const partitions = await settle(client, `${prefix}settings`, options);
-			const store = new ValkeyStore(client, subscriber, prefix, partitions, options.testClock);
-			await subscriber.subscribe(`${prefix}notices`);
-			return store;
-		} catch (error) {
-			client.disconnect();
-			subscriber.disconnect();
-			if (error instanceof StoreOpenError) throw error;
-			throw new StoreOpenError("store_unavailable", `cannot open ${new URL(url).host}`, {}, error);
-		}
-	}
-
-	private constructor(
-		client: Redis,
-		subscriber: Redis,
-		prefix: string,
-		partitions: number,
-		testClock: (() => number) | undefined,
-	) {
-		this.#client = client;
-		this.#subscriber = subscriber;
-		this.#channel = `${prefix}notices`;
+	constructor({ servers, notices, prefix, partitions, testClock }: ValkeyStoreParts) {
+		this.#servers = servers;
+		this.#notices = notices;
 		this.partitions = partitions;
-		this.#keys = Array.from({ length: partitions }, (_, partition) => partitionKeys(prefix, partition));
+		this.#places = partitionTags(partitions).map((tag, partition) => ({
+			...partitionKeys(prefix, tag),
+			partition,
+			slot: slotOf(String(tag)),
+		}));
 		this.#testClock = testClock;
-		subscriber.on("message", (_channel: string, message: string) => this.#heard(message));
-		// Without a listener a lost connection would end the process; calls in flight tell of it themselves.
-		for (const connection of [client, subscriber]) connection.on("error", () => {});
+		notices.onMessage = (message) => this.#heard(message);
 	}
 
 	async read(partition: number, keys: readonly string[]) {
 		const at = this.#at(partition);
 		const declared = [at.fixed[0], ...keys.map(at.version), ...keys.map(at.record)];
-		const [time, found] = await this.#call<(string | null)[]>("ff_read", declared);
+		const [time, found] = await this.#call<(string | null)[]>(at, "read", declared);
 		const records = keys.map((key, n) => storedRecord(key, found[n] ?? null, found[keys.length + n] ?? null));
 		return { time, records };
 	}
@@ -89,7 +72,7 @@ export class ValkeyStore implements Store {
 	async readBlobs(partition: number, keys: readonly string[]) {
 		const at = this.#at(partition);
 		const { time } = await this.read(partition, []);
-		const found = keys.length > 0 ? await this.#sent(this.#client.mgetBuffer(keys.map(at.blob))) : [];
+		const found = keys.length > 0 ? await this.#bytes(at, ["MGET", ...keys.map(at.blob)]) : [];
 		return { time, blobs: found.map((bytes) => bytes ?? undefined) };
 	}
 
@@ -97,44 +80,46 @@ export class ValkeyStore implements Store {
 		const at = this.#at(partition);
 		const declared = [at.fixed[0], at.queue(queue)];
 		const [time, flat] = after
-			? await this.#call<string[]>("ff_behind", declared, String(count), String(after.score), entryOf(after))
-			: await this.#call<string[]>("ff_ask", declared, "ZRANGE", "0", String(count - 1), "WITHSCORES");
+			? await this.#call<string[]>(at, "behind", declared, String(count), String(after.score), entryOf(after))
+			: await this.#call<string[]>(at, "ask", declared, "ZRANGE", "0", String(count - 1), "WITHSCORES");
 		return { time, entries: entriesOf(flat) };
 	}
 
 	async queues(partition: number, prefix: string) {
-		const [header, , directory] = this.#at(partition).fixed;
+		const at = this.#at(partition);
+		const [header, , directory] = at.fixed;
 		const start = toText(prefix);
 		const range = ["ZRANGE", start ? `[${start}` : "-", start ? `(${start}\u{10ffff}` : "+", "BYLEX"];
-		const [time, queues] = await this.#call<string[]>("ff_ask", [header, directory], ...range);
+		const [time, queues] = await this.#call<string[]>(at, "ask", [header, directory], ...range);
 		return { time, queues: queues.map(fromText) };
 	}
 
 	async last(partition: number, queue: string, count: number) {
 		const at = this.#at(partition);
 		const range = ["ZRANGE", "0", String(count - 1), "REV", "WITHSCORES"];
-		const [time, flat] = await this.#call<string[]>("ff_ask", [at.fixed[0], at.queue(queue)], ...range);
+		const [time, flat] = await this.#call<string[]>(at, "ask", [at.fixed[0], at.queue(queue)], ...range);
 		return { time, entries: entriesOf(flat) };
 	}
 
 	async queueSizes(partition: number, prefix: string) {
 		const at = this.#at(partition);
 		const { time, queues } = await this.queues(partition, prefix);
-		const sizes = await Promise.all(queues.map((queue) => this.#sent(this.#client.zcard(at.queue(queue)))));
+		const sizes = await Promise.all(queues.map((queue) => this.#plain<number>(at, ["ZCARD", at.queue(queue)])));
 		const sized = queues.map((queue, n) => ({ queue, size: sizes[n] ?? 0 }));
 		return { time, queues: sized.filter(({ size }) => size > 0) };
 	}
 
 	async lastCommit(partition: number) {
-		const [header] = this.#at(partition).fixed;
-		const [time, commit] = await this.#call<string | null>("ff_ask", [header, header], "HGET", "commits");
+		const at = this.#at(partition);
+		const [header] = at.fixed;
+		const [time, commit] = await this.#call<string | null>(at, "ask", [header, header], "HGET", "commits");
 		return { time, commit: Number(commit ?? 0) };
 	}
 
 	async commit(partition: number, batch: Batch): Promise<CommitReply> {
-		const settings = { clock: this.#clock(), channel: this.#channel, partition: String(partition) };
-		const call = commitCall(this.#at(partition), batch, settings);
-		return commitReply(batch, await this.#sent(this.#client.call("FCALL", "ff_commit", ...call)));
+		const at = this.#at(partition);
+		const settings = { clock: this.#clock(), channel: this.#notices.channel, partition: String(partition) };
+		return commitReply(batch, await this.#plain(at, ["FCALL", COMMIT, ...commitCall(at, batch, settings)]));
 	}
 
 	async events(partition: number, owner: string | undefined, after: LogPosition | undefined, count: number) {
@@ -143,7 +128,7 @@ export class ValkeyStore implements Store {
 		const declared = owner === undefined ? [header, log] : [header, log, at.version(owner)];
 		// The first entry may hold nothing but what was seen already.
 		const range = [String(after?.commit ?? 1), String(count + 1)];
-		const [time, entries] = await this.#call<string[]>("ff_events", declared, ...range);
+		const [time, entries] = await this.#call<string[]>(at, "events", declared, ...range);
 		const events = decodeEvents(entries).filter(
 			(event) => isBehind(event, after) && (owner === undefined || event.owner === owner),
 		);
@@ -156,7 +141,7 @@ export class ValkeyStore implements Store {
 		let trimmed = 0;
 		for (let from = 1; ; ) {
 			const range = [String(from), String(TRIM_STEP)];
-			const [time, entries] = await this.#call<string[]>("ff_events", [header, log], ...range);
+			const [time, entries] = await this.#call<string[]>(at, "events", [header, log], ...range);
 			trimmed += await this.#trimEntries(at, entries, before);
 			if (entries.length < 2 * TRIM_STEP) return { time, trimmed };
 			from = Number(entries.at(-2)) + 1;
@@ -164,9 +149,10 @@ export class ValkeyStore implements Store {
 	}
 
 	/** An owner that was forgotten never gets its old commits back: nothing can change between looking and deleting. */
-	async #trimEntries(at: PartitionKeys, entries: readonly string[], before: number): Promise<number> {
+	async #trimEntries(at: Place, entries: readonly string[], before: number): Promise<number> {
 		const owners = [...new Set(decodeEvents(entries).map((event) => event.owner))];
-		const found = owners.length > 0 ? await this.#sent(this.#client.mget(owners.map(at.version))) : [];
+		const found =
+			owners.length > 0 ? await this.#plain<(string | null)[]>(at, ["MGET", ...owners.map(at.version)]) : [];
 		const histories = new Map(owners.map((owner, n) => [owner, (found[n] ?? "").slice(VERSION_WIDTH)]));
 		let trimmed = 0;
 		for (let n = 0; n < entries.length; n += 2) {
@@ -179,29 +165,36 @@ export class ValkeyStore implements Store {
 			if (left.trimmed === 0) continue;
 			trimmed += left.trimmed;
 			const log = at.fixed[1];
-			await this.#sent(left.text ? this.#client.hset(log, commit, left.text) : this.#client.hdel(log, commit));
+			await this.#plain(at, left.text ? ["HSET", log, commit, left.text] : ["HDEL", log, commit]);
 		}
 		return trimmed;
 	}
 
 	async scan(partition: number, afterKey: string | undefined, count: number) {
-		const keys = await this.#keysBehind(this.#at(partition).record(""), afterKey, count);
+		const keys = await this.#keysBehind(this.#at(partition), this.#at(partition).record(""), afterKey, count);
 		return this.read(partition, keys);
 	}
 
 	async scanBlobs(partition: number, afterKey: string | undefined, count: number) {
 		const at = this.#at(partition);
-		const keys = await this.#keysBehind(at.blob(""), afterKey, count);
+		const keys = await this.#keysBehind(at, at.blob(""), afterKey, count);
 		const { time } = await this.read(partition, []);
 		return { time, keys };
 	}
 
 	/** The server keeps no order of keys, so each page goes over all of them: for repair, never for users. */
-	async #keysBehind(prefix: string, afterKey: string | undefined, count: number): Promise<string[]> {
+	async #keysBehind(at: Place, prefix: string, afterKey: string | undefined, count: number): Promise<string[]> {
 		const found = new Set<string>();
 		let cursor = "0";
 		do {
-			const [next, keys] = await this.#sent(this.#client.scan(cursor, "MATCH", `${prefix}*`, "COUNT", SCAN_STEP));
+			const [next, keys] = await this.#plain<[string, string[]]>(at, [
+				"SCAN",
+				cursor,
+				"MATCH",
+				`${prefix}*`,
+				"COUNT",
+				SCAN_STEP,
+			]);
 			for (const key of keys) found.add(fromText(key.slice(prefix.length)));
 			cursor = next;
 		} while (cursor !== "0");
@@ -220,8 +213,10 @@ export class ValkeyStore implements Store {
 
 	/** Sent ahead of whatever is asked next, on the same connection; if it fails, the caller's next look tells. */
 	#countWatcher(partition: number, key: string, change: number): void {
-		const [header, , , watched] = this.#at(partition).fixed;
-		this.#client.call("FCALL", "ff_watch", "2", header, watched, toText(key), String(change)).catch(() => {});
+		const at = this.#at(partition);
+		const [header, , , watched] = at.fixed;
+		const call: Call = ["FCALL", functionName("watch"), "2", header, watched, toText(key), String(change)];
+		this.#plain(at, call).catch(() => {});
 	}
 
 	onNotice(listener: (notice: Notice) => void): void {
@@ -230,8 +225,8 @@ export class ValkeyStore implements Store {
 
 	async close(): Promise<void> {
 		this.#listeners.length = 0;
-		this.#subscriber.disconnect();
-		await this.#client.quit().catch(() => {});
+		this.#notices.close();
+		this.#servers.close();
 	}
 
 	#heard(message: string): void {
@@ -249,24 +244,27 @@ export class ValkeyStore implements Store {
 		return this.#testClock ? String(this.#testClock()) : "";
 	}
 
-	async #call<T>(name: string, keys: string[], ...args: string[]): Promise<[time: number, answer: T]> {
-		const call = this.#client.call("FCALL", name, String(keys.length), ...keys, this.#clock(), ...args);
-		return (await this.#sent(call)) as [number, T];
+	async #call<T>(
+		at: Place,
+		name: Parameters<typeof functionName>[0],
+		keys: string[],
+		...args: string[]
+	): Promise<[time: number, answer: T]> {
+		return this.#plain(at, ["FCALL", functionName(name), String(keys.length), ...keys, this.#clock(), ...args]);
 	}
 
-	async #sent<T>(call: Promise<T>): Promise<T> {
-		try {
-			return await call;
-		} catch (error) {
-			const message = error instanceof Error ? error.message : String(error);
-			throw new StoreError(message, { applied: NOT_APPLIED.test(message) ? "no" : "unknown", cause: error });
-		}
+	async #plain<T>(at: Place, call: Call): Promise<T> {
+		return (await this.#servers.call(at.slot, call)) as T;
 	}
 
-	#at(partition: number): PartitionKeys {
-		const keys = this.#keys[partition];
-		if (!keys) throw new RangeError(`no partition ${partition}`);
-		return keys;
+	async #bytes(at: Place, call: Call): Promise<(Buffer | null)[]> {
+		return (await this.#servers.call(at.slot, call, true)) as (Buffer | null)[];
+	}
+
+	#at(partition: number): Place {
+		const place = this.#places[partition];
+		if (!place) throw new RangeError(`no partition ${partition}`);
+		return place;
 	}
 }
 

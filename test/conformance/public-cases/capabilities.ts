@@ -14,7 +14,15 @@ export function capabilityCases(test: PublicCase): void {
 
 	test("work is given only to a worker that offers all it requires", async (scene) => {
 		const id = await scene.create({ requiredCapabilities: ["gpu", "cuda"] });
-		for (const offer of [undefined, [], ["gpu"], ["cuda"], ["GPU", "CUDA"], ["gp", "u", "cuda"], ["gpu cuda".slice(0, 3)]])
+		for (const offer of [
+			undefined,
+			[],
+			["gpu"],
+			["cuda"],
+			["GPU", "CUDA"],
+			["gp", "u", "cuda"],
+			["gpu cuda".slice(0, 3)],
+		])
 			expect(await ids(scene, offer)).toEqual([]);
 		expect(await ids(scene, ["tpu", "gpu", "big", "cuda"])).toEqual([id]);
 	});

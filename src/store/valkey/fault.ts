@@ -1,0 +1,44 @@
+/** What an error of the driver or the server means for the call that met it. */
+export type Fault =
+	/** Another node has this slot, for good or while it migrates. */
+	| { kind: "moved" | "asked"; address: string }
+	/** Nothing was done; the same call will be served in a while. */
+	| { kind: "later" }
+	/** Nothing was done, as the server cannot be written: it may have been demoted. */
+	| { kind: "read_only" }
+	/** Nothing was done: the server does not have the function. */
+	| { kind: "no_function" }
+	/** Nothing was done, and trying again will not help. */
+	| { kind: "refused" }
+	/** It was sent and no answer came: it may have been done. */
+	| { kind: "lost" }
+	/** The server failed over it, perhaps half-way; trying again will not help. */
+	| { kind: "broken" };
+
+const REDIRECTED = /^(MOVED|ASK) \d+ (.+)$/;
+const LATER = /^(?:TRYAGAIN|LOADING|CLUSTERDOWN|MASTERDOWN|BUSY|NOREPLICAS)\b/;
+const REFUSED = /^(?:OOM|NOAUTH|WRONGPASS|NOPERM|MISCONF|EXECABORT|CROSSSLOT)\b/;
+const NOT_SENT = /^Stream isn't writeable/;
+const NO_FUNCTION = /^ERR Function not found/;
+
+/** Thrown instead of sending, while there is no connection. */
+export class NotConnected extends Error {
+	override name = "NotConnected";
+}
+
+export function faultOf(error: unknown): Fault {
+	if (error instanceof NotConnected) return { kind: "later" };
+	const message = error instanceof Error ? error.message : String(error);
+	if (NOT_SENT.test(message)) return { kind: "later" };
+	if (!(error instanceof Error) || error.name !== "ReplyError") return { kind: "lost" };
+	const [, word, address] = REDIRECTED.exec(message) ?? [];
+	if (address !== undefined) return { kind: word === "MOVED" ? "moved" : "asked", address };
+	if (LATER.test(message)) return { kind: "later" };
+	if (message.startsWith("READONLY")) return { kind: "read_only" };
+	if (NO_FUNCTION.test(message)) return { kind: "no_function" };
+	return { kind: REFUSED.test(message) ? "refused" : "broken" };
+}
+
+/** The server does not let this user in, or not do this. Waiting will not help, somebody must change something. */
+export const isAuthError = (error: unknown): boolean =>
+	error instanceof Error && /^(?:NOAUTH|WRONGPASS|NOPERM)\b/.test(error.message);

@@ -1,0 +1,126 @@
+import { StoreOpenError } from "../port.ts";
+
+/** What a URL of this kind may look like, for people. */
+export const VALKEY_URL_FORM =
+	"valkey://[user:password@]host[:port][/database][?cluster=true] (valkeys:// with TLS; redis:// and rediss:// mean the same)";
+
+const DEFAULT_PORT = 6379;
+const DEFAULT_PREFIX = "ff";
+const FORM = /^(valkeys?|rediss?):\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
+const HOST = /^(\[[0-9A-Fa-f:.%]+\]|[^\s:[\],]+)(?::(\d{1,5}))?$/;
+const PARAMETERS = ["cluster", "prefix", "ca", "cert", "key"];
+
+export interface HostAndPort {
+	host: string;
+	port: number;
+}
+
+/** Files with certificates in PEM form; the system's authorities count when no `ca` is given. */
+export interface TlsFiles {
+	ca?: string;
+	cert?: string;
+	key?: string;
+}
+
+export interface ValkeyUrl {
+	/** Where to begin; more than one only in a cluster, whose other nodes are found from there. */
+	hosts: [HostAndPort, ...HostAndPort[]];
+	tls?: TlsFiles;
+	username?: string;
+	password?: string;
+	database: number;
+	cluster: boolean;
+	/** In front of every key, so that several stores can share a server. */
+	prefix: string;
+	/** The URL without user and password, for messages. */
+	shown: string;
+}
+
+/** Reads a URL of this kind; refuses it naming the part that is wrong. No message ever shows a password. */
+export function parseValkeyUrl(url: string): ValkeyUrl {
+	const scheme = url.slice(0, url.indexOf(":"));
+	const parts = FORM.exec(url);
+	if (!parts) throw refuse(`${scheme}://…`, `must be ${VALKEY_URL_FORM}`);
+	const [, , user, authority = "", database = "", query = ""] = parts;
+	const shown = `${scheme}://${authority}${database === "" ? "" : `/${database}`}`;
+	const parameters = parametersOf(shown, query);
+	const cluster = truth(shown, "cluster", parameters.get("cluster"));
+	const hosts = authority.split(",").map((text) => hostOf(shown, text)) as ValkeyUrl["hosts"];
+	if (hosts.length > 1 && !cluster) throw refuse(shown, "several hosts are allowed with ?cluster=true only");
+	const tls = tlsOf(shown, scheme, parameters);
+	return {
+		hosts,
+		...(tls ? { tls } : undefined),
+		...credentialsOf(shown, user),
+		database: databaseOf(shown, database, cluster),
+		cluster,
+		prefix: prefixOf(shown, parameters.get("prefix")),
+		shown,
+	};
+}
+
+function hostOf(shown: string, text: string): HostAndPort {
+	const [, host, port] = HOST.exec(text) ?? [];
+	if (host === undefined) throw refuse(shown, "host: must be a name or address, as in valkey://localhost:6379");
+	const number = port === undefined ? DEFAULT_PORT : Number(port);
+	if (number < 1 || number > 65_535) throw refuse(shown, `port: must be 1 to 65535, not ${port}`);
+	return { host: host.replace(/^\[|\]$/g, ""), port: number };
+}
+
+function credentialsOf(shown: string, user: string | undefined): { username?: string; password?: string } {
+	if (user === undefined) return {};
+	const colon = user.indexOf(":");
+	try {
+		const username = decodeURIComponent(colon < 0 ? user : user.slice(0, colon));
+		const password = colon < 0 ? "" : decodeURIComponent(user.slice(colon + 1));
+		return { ...(username === "" ? undefined : { username }), ...(password === "" ? undefined : { password }) };
+	} catch {
+		throw refuse(shown, "user and password: a % must be written as %25");
+	}
+}
+
+function databaseOf(shown: string, text: string, cluster: boolean): number {
+	if (!/^(?:0|[1-9]\d{0,4})?$/.test(text)) throw refuse(shown, "database: must be a number, as in valkey://host/1");
+	const database = Number(text);
+	if (cluster && database > 0) throw refuse(shown, `database: a cluster has only 0, not ${database}; leave it out`);
+	return database;
+}
+
+function parametersOf(shown: string, query: string): Map<string, string> {
+	const parameters = new Map<string, string>();
+	for (const [name, value] of new URLSearchParams(query)) {
+		if (!PARAMETERS.includes(name)) throw refuse(shown, `${name}: unknown; allowed are ${PARAMETERS.join(", ")}`);
+		if (parameters.has(name)) throw refuse(shown, `${name}: is given twice`);
+		parameters.set(name, value);
+	}
+	return parameters;
+}
+
+function truth(shown: string, name: string, value: string | undefined): boolean {
+	if (value === undefined || value === "false") return false;
+	if (value === "true") return true;
+	throw refuse(shown, `${name}: must be true or false, not ${value}`);
+}
+
+function prefixOf(shown: string, value: string | undefined): string {
+	if (value === undefined) return DEFAULT_PREFIX;
+	if (/^[A-Za-z0-9._:-]{1,64}$/.test(value)) return value;
+	throw refuse(shown, "prefix: must be 1 to 64 of A-Z a-z 0-9 . _ : -");
+}
+
+function tlsOf(shown: string, scheme: string, parameters: ReadonlyMap<string, string>): TlsFiles | undefined {
+	const files: TlsFiles = {};
+	for (const name of ["ca", "cert", "key"] as const) {
+		const path = parameters.get(name);
+		if (path === undefined) continue;
+		if (path === "") throw refuse(shown, `${name}: must name a file`);
+		files[name] = path;
+	}
+	if (scheme === "valkeys" || scheme === "rediss") return files;
+	if (Object.keys(files).length === 0) return undefined;
+	throw refuse(shown, `${Object.keys(files)[0]}: is for TLS; write ${scheme}s:// instead of ${scheme}://`);
+}
+
+function refuse(shown: string, problem: string): StoreOpenError {
+	return new StoreOpenError("store_invalid", `store URL ${shown}: ${problem}`);
+}
