@@ -287,13 +287,7 @@ export class ClaimDispatcher {
 		return [];
 	}
 
-	async #takeShare(
-		call: Call,
-		lane: string,
-		share: Share,
-		inputBudget: number,
-		atLeastOne: boolean,
-	): Promise<Taken[]> {
+	async #takeShare(call: Call, lane: string, share: Share, inputBudget: number, atLeastOne: boolean): Promise<Taken[]> {
 		const { claim } = call;
 		const max = Math.min(share.count, CLAIMS_PER_COMMAND);
 		const { namespace, offer, workerId, instanceId, leaseMs, grantTtlMs, request } = claim;

@@ -28,8 +28,7 @@ export function grant(tx: Tx, command: GrantCommand, now: number): ClaimOutcome 
 	const candidates = new Candidates(tx, command.queues, 1, now);
 	let record = candidates.next();
 	while (record && !isFor(command, record)) record = candidates.next();
-	if (!record)
-		return { ok: true, executions: [], scores: [], ...(candidates.cleared ? { cleared: true } : undefined) };
+	if (!record) return { ok: true, executions: [], scores: [], ...(candidates.cleared ? { cleared: true } : undefined) };
 
 	const { workerId, instanceId, namespace } = command;
 	const grantId = makeId("gr", command.grantUuid, trustedSlot(record.id));

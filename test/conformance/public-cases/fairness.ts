@@ -10,8 +10,7 @@ async function submit(scene: Scene, keys: string[], request: object = {}): Promi
 
 const taken = async (scene: Scene, made: Map<string, string>, max: number, calls = 1): Promise<string[]> => {
 	const keys: string[] = [];
-	for (let n = 0; n < calls; n++)
-		for (const { id } of await scene.claim({ max })) keys.push(made.get(id) ?? "");
+	for (let n = 0; n < calls; n++) for (const { id } of await scene.claim({ max })) keys.push(made.get(id) ?? "");
 	return keys;
 };
 
@@ -31,7 +30,10 @@ export function fairnessCases(test: PublicCase): void {
 	});
 
 	test("all is given out, each once", async (scene) => {
-		const made = await submit(scene, Array.from({ length: 60 }, (_, n) => `k${n % 7}`));
+		const made = await submit(
+			scene,
+			Array.from({ length: 60 }, (_, n) => `k${n % 7}`),
+		);
 		const ids = new Set<string>();
 		for (;;) {
 			const got = await scene.claim({ max: 7 });

@@ -133,7 +133,10 @@ export function grantCases(test: PublicCase): void {
 	test("nobody but the instance it was given to accepts a grant", async (scene) => {
 		await scene.create();
 		const grant = await granted(scene);
-		expect(await refusal(accept(scene, grant, "thief"))).toMatchObject({ code: "grant_of_other_instance", status: 409 });
+		expect(await refusal(accept(scene, grant, "thief"))).toMatchObject({
+			code: "grant_of_other_instance",
+			status: 409,
+		});
 		await accept(scene, grant);
 	});
 

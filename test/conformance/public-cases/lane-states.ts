@@ -221,7 +221,9 @@ export function laneStateCases(test: PublicCase): void {
 		expect(await refusal(lanes.update("a", { agingMs: 1, color: 1 } as never))).toMatchObject({
 			details: { field: "color" },
 		});
-		expect(await refusal(lanes.drain("a", { namespace: "no good" }))).toMatchObject({ details: { field: "namespace" } });
+		expect(await refusal(lanes.drain("a", { namespace: "no good" }))).toMatchObject({
+			details: { field: "namespace" },
+		});
 		expect(await scene.ff.lanes()).toEqual({ lanes: [] });
 	});
 
