@@ -66,8 +66,8 @@ export class ClaimDispatcher {
 	readonly #mint: UuidMint;
 	/** Lane prefix → partition → hot queues. */
 	readonly #hot = new Map<string, Map<number, Set<string>>>();
-	/** The same queues per partition, to tell quickly whether one is hot already. */
-	readonly #hotQueues: readonly Set<string>[];
+	/** The same queues per partition, with how often each was told to have work: who finds one empty must have looked since. */
+	readonly #hotQueues: readonly Map<string, number>[];
 	readonly #waiters = new Set<Waiter>();
 	#sleeping = 0;
 	#cursor = 0;
@@ -76,7 +76,7 @@ export class ClaimDispatcher {
 
 	constructor(runners: readonly PartitionRunner[], clock: Clock, mint: UuidMint) {
 		this.#runners = runners;
-		this.#hotQueues = runners.map(() => new Set());
+		this.#hotQueues = runners.map(() => new Map());
 		this.#clock = clock;
 		this.#mint = mint;
 	}
@@ -97,11 +97,14 @@ export class ClaimDispatcher {
 
 	/** Work that was told of while it was on its way is now stored; whoever looked for it too early found nothing. */
 	hasStored(partition: number, queue: string): void {
-		if (!this.#hotQueues[partition]?.has(queue)) this.hasWork(partition, queue);
+		const told = this.#hotQueues[partition]?.get(queue);
+		if (told === undefined) this.hasWork(partition, queue);
+		else this.#hotQueues[partition]?.set(queue, told + 1);
 	}
 
 	#heat(partition: number, prefix: string, queue: string): void {
-		this.#hotQueues[partition]?.add(queue);
+		const told = this.#hotQueues[partition];
+		told?.set(queue, (told.get(queue) ?? 0) + 1);
 		let partitions = this.#hot.get(prefix);
 		if (!partitions) this.#hot.set(prefix, (partitions = new Map()));
 		const queues = partitions.get(partition);
@@ -197,9 +200,8 @@ export class ClaimDispatcher {
 			[...(partitions.get(partition) ?? [])]
 				.filter((queue) => acceptsKind(claim, lane, queue))
 				.map(async (queue) => {
-					const entries = await this.#runners[partition]?.look(queue, wanted);
-					if (!entries || entries.length === 0) this.#cool(partitions, partition, queue);
-					else for (const { key, score } of entries) candidates.push({ key, score, partition, queue });
+					for (const { key, score } of await this.#probe(partitions, partition, queue, wanted))
+						candidates.push({ key, score, partition, queue });
 				}),
 		);
 		throwIfAllFailed(await Promise.allSettled(probes));
@@ -212,6 +214,23 @@ export class ClaimDispatcher {
 			if (!share.queues.includes(queue)) share.queues.push(queue);
 		}
 		return [...shares.values()];
+	}
+
+	/** The first entries of a hot queue. Only a look that nothing was told during may find that it has gone cold. */
+	async #probe(
+		partitions: Map<number, Set<string>>,
+		partition: number,
+		queue: string,
+		wanted: number,
+	): Promise<readonly Entry[]> {
+		for (;;) {
+			const told = this.#hotQueues[partition]?.get(queue);
+			const entries = await this.#runners[partition]?.look(queue, wanted);
+			if (entries && entries.length > 0) return entries;
+			if (told !== undefined && this.#hotQueues[partition]?.get(queue) !== told) continue;
+			this.#cool(partitions, partition, queue);
+			return [];
+		}
 	}
 
 	#cool(partitions: Map<number, Set<string>>, partition: number, queue: string): void {
