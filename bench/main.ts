@@ -12,19 +12,26 @@ import { batchSubmit } from "./scenarios/batch-submit.ts";
 import { dispatch } from "./scenarios/dispatch.ts";
 import { lifecycle } from "./scenarios/lifecycle.ts";
 import { openTarget, STORES, type StoreName, type Target } from "./target.ts";
+import { BenchServer, SYNC_MODES, type SyncMode } from "./valkey/bench-server.ts";
+import { VALKEY_SCENARIOS, type ValkeyScenario } from "./valkey/scenarios.ts";
 
 const HELP = `npm run bench -- [scenario …] [options]
 
-Scenarios: lifecycle, batch-submit, dispatch, backlog, http-lifecycle, http-get, http-idle (all when none is named)
+Scenarios: lifecycle, batch-submit, dispatch, backlog, http-lifecycle, http-get, http-idle, on each store;
+  valkey-lifecycle (beside BullMQ), valkey-engines, valkey-dispatch, valkey-growth, valkey-memory, valkey-idle, on a
+  private server (all when none is named)
   --store sqlite|memory   one store instead of both
   --size N                executions per round (default 20000)
   --rounds N              rounds, of which the median counts (default 5)
-  --partitions N          partitions of the store (default 1)
+  --partitions N          partitions of the store (default 1, on Valkey 8)
+  --aof no|everysec|always  when the Valkey server writes to disk (default no)
+  --queued N              how much waits in valkey-growth (default 100000)
+  --idle-seconds N        how long valkey-idle looks on (default 60)
   --seed N                printed with the figures (default 1)
   --json                  machine-readable
 
 Every figure stands beside a limit of the same run: a bare loop of the same rows in SQLite transactions as large as the engine's, or
-the time the store takes to commit one unit of the same kind. Only the ratios mean anything.
+the time the store takes to commit one unit of the same kind, or BullMQ on the same server. Only the ratios mean anything.
 `;
 
 const SCENARIOS = [
@@ -43,7 +50,10 @@ const { values, positionals } = parseArgs({
 		store: { type: "string" },
 		size: { type: "string", default: "20000" },
 		rounds: { type: "string", default: "5" },
-		partitions: { type: "string", default: "1" },
+		partitions: { type: "string" },
+		aof: { type: "string", default: "no" },
+		queued: { type: "string", default: "100000" },
+		"idle-seconds": { type: "string", default: "60" },
 		seed: { type: "string", default: "1" },
 		json: { type: "boolean", default: false },
 		help: { type: "boolean", default: false },
@@ -56,16 +66,24 @@ if (values.help) {
 
 const size = wholeNumber("--size", values.size);
 const rounds = wholeNumber("--rounds", values.rounds);
-const partitions = wholeNumber("--partitions", values.partitions);
-const scenarios = positionals.length > 0 ? positionals : [...SCENARIOS];
+const partitions = wholeNumber("--partitions", values.partitions ?? "1");
+const onValkey = Object.keys(VALKEY_SCENARIOS);
+const scenarios = positionals.length > 0 ? positionals : [...SCENARIOS, ...onValkey];
 const stores: StoreName[] = values.store === undefined ? [...STORES] : [values.store as StoreName];
 for (const scenario of scenarios)
-	if (!SCENARIOS.some((known) => known === scenario)) misuse("scenario", scenario, SCENARIOS);
+	if (![...SCENARIOS, ...onValkey].includes(scenario)) misuse("scenario", scenario, [...SCENARIOS, ...onValkey]);
 for (const store of stores) if (!STORES.includes(store)) misuse("--store", store, STORES);
 
+const aof = values.aof as SyncMode;
+if (!SYNC_MODES.includes(aof)) misuse("--aof", aof, SYNC_MODES);
+
 const lines: Line[] = [];
-for (const scenario of scenarios) for (const store of stores) lines.push(await measure(scenario, store));
-const facts = machine(sqliteVersion(), wholeNumber("--seed", values.seed));
+let valkey = "not measured";
+for (const scenario of scenarios) {
+	if (scenario in VALKEY_SCENARIOS) lines.push(...(await measureValkey(scenario as ValkeyScenario)));
+	else for (const store of stores) lines.push(await measure(scenario, store));
+}
+const facts = machine({ sqlite: sqliteVersion(), valkey }, wholeNumber("--seed", values.seed));
 if (values.json) process.stdout.write(`${JSON.stringify({ machine: facts, lines }, null, "\t")}\n`);
 else {
 	process.stdout.write(
@@ -93,6 +111,26 @@ async function measure(scenario: string, store: StoreName): Promise<Line> {
 			return httpIdleLine(http);
 		default:
 			return backlogLine(store);
+	}
+}
+
+/** On a server of its own: what one scenario leaves behind must not slow down the next. */
+async function measureValkey(scenario: ValkeyScenario): Promise<Line[]> {
+	progress(`${scenario} …`);
+	const server = await BenchServer.start(aof);
+	valkey = `${server.version}, ${aof === "no" ? "appendonly no" : `appendfsync ${aof}`}`;
+	try {
+		return await VALKEY_SCENARIOS[scenario]({
+			server,
+			partitions: wholeNumber("--partitions", values.partitions ?? "8"),
+			rounds,
+			size,
+			queued: wholeNumber("--queued", values.queued),
+			idleMs: 1000 * wholeNumber("--idle-seconds", values["idle-seconds"]),
+			progress,
+		});
+	} finally {
+		await server.stop();
 	}
 }
 

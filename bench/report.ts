@@ -23,11 +23,11 @@ export interface Machine {
 	flowfabric: string;
 	commit: string;
 	sqlite: string;
-	syncMode: string;
+	valkey: string;
 	seed: number;
 }
 
-export function machine(sqlite: string, seed: number): Machine {
+export function machine({ sqlite, valkey }: Pick<Machine, "sqlite" | "valkey">, seed: number): Machine {
 	const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
 		version: string;
 	};
@@ -38,8 +38,8 @@ export function machine(sqlite: string, seed: number): Machine {
 		memoryGiB: Math.round(totalmem() / 2 ** 30),
 		flowfabric: version,
 		commit: gitCommit(),
-		sqlite,
-		syncMode: "WAL, synchronous=FULL",
+		sqlite: `${sqlite}, WAL, synchronous=FULL`,
+		valkey,
 		seed,
 	};
 }

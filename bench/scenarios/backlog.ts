@@ -5,7 +5,7 @@ import { batchSubmit } from "./batch-submit.ts";
 const CLAIM = 16;
 
 /** Microseconds for one claim and its complete while about `queued` others wait. */
-export async function backlog(target: Target, queued: number, count: number): Promise<number> {
+export async function backlog(target: Pick<Target, "ff">, queued: number, count: number): Promise<number> {
 	const { backend } = target.ff;
 	await batchSubmit(target, queued + count);
 	// What so many submits have left the system to write would be paid for by the first who wait for the disk.

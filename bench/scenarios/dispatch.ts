@@ -2,7 +2,7 @@ import { median } from "../limits/sqlite-writes.ts";
 import { payload, type Target } from "../target.ts";
 
 /** Submit → the handler of an idle worker starts: milliseconds, the median and the 99th percentile. */
-export async function dispatch({ ff }: Target, count: number): Promise<{ p50: number; p99: number }> {
+export async function dispatch({ ff }: Pick<Target, "ff">, count: number): Promise<{ p50: number; p99: number }> {
 	let started = () => {};
 	const worker = ff.worker({ concurrency: 16, handleSignals: false });
 	worker.handle("ping", async () => {

@@ -1,7 +1,7 @@
 import { payload, type Target } from "../target.ts";
 
-const SUBMITTERS = 64;
-const CONCURRENCY = 16;
+export const SUBMITTERS = 64;
+export const CONCURRENCY = 16;
 
 /** Submit → claim → complete, all at once: 64 submitters, one worker with 16 no-op handlers. Lifecycles per second. */
 export async function lifecycle({ ff }: Pick<Target, "ff">, count: number): Promise<number> {

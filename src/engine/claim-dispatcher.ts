@@ -1,18 +1,20 @@
 import type { Clock } from "../contract/clock.ts";
 import { refusalError } from "../contract/errors.ts";
-import { ELIGIBLE, eligibleQueue, eligibleQueuePrefix, queueScore } from "../kernel/placement.ts";
+import { refuse } from "../kernel/outcome.ts";
+import { queueScore } from "../kernel/placement.ts";
 import type { ExecutionRecord } from "../kernel/records/execution.ts";
 import type { ClaimCommand, ClaimOutcome } from "../kernel/rules/claim.ts";
 import type { Entry } from "../kernel/tx.ts";
 import type { UuidMint } from "./mint.ts";
+import { PartitionLooks } from "./partition-looks.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
+import { PartitionScan } from "./partition-scan.ts";
 import { MAX_UNIT_RECORDS } from "./unit-draft.ts";
+import { type Waiter, WaitingClaims } from "./waiting-claims.ts";
+import { acceptsKind, type Wanted, WorkHints } from "./work-hints.ts";
 
 /** A claim with every default filled in. */
-export interface Claim {
-	namespace: string;
-	lanes: readonly string[];
-	kinds: readonly string[] | undefined;
+export interface Claim extends Wanted {
 	workerId: string;
 	instanceId: string;
 	max: number;
@@ -30,10 +32,13 @@ export interface RememberedRequest {
 	repeated: boolean;
 }
 
-interface Waiter {
+/** A claim being served, and how many partitions could be asked for it. */
+interface Call {
 	claim: Claim;
-	/** Ends its sleep; called once. */
-	wake: (() => void) | undefined;
+	waiter: Waiter;
+	signal: AbortSignal | undefined;
+	answered: number;
+	failed: number;
 }
 
 /** Work for one lane in one partition. */
@@ -43,144 +48,114 @@ interface Share {
 	count: number;
 }
 
+export interface ClaimDispatcherOptions {
+	runners: readonly PartitionRunner[];
+	clock: Clock;
+	mint: UuidMint;
+	/** Whether other engines may take work too: what is known here of a queue may then be old. */
+	shared: boolean;
+	/** A partition could not be read and was passed over. */
+	onSkipped(partition: number, error: unknown): void;
+}
+
 /** A claim writes two records per execution when an attempt is moved away, and a unit holds only so many. */
 const CLAIMS_PER_COMMAND = MAX_UNIT_RECORDS / 4;
 const INPUT_BUDGET = 4 * 1024 * 1024;
-const PARTITIONS_PER_SCAN = 32;
-const ROTATION_WINDOW_MS = 250;
 const RETRY_MIN_MS = 4;
+/** A claim waits this long for partitions that are slow to say what they have; it may find work elsewhere. */
+const LOOK_PATIENCE_MS = 1000;
 
 /**
  * Hands out work. How it finds it:
  *
- * - A queue is *hot* once a commit or a notice said that it has work, until a look at it finds it empty.
- * - A claim takes from hot queues first: the best among the partitions it probes, lane by lane in the order it gave.
- * - If it found nothing it asks the stores of a window of partitions which queues are not empty. Only after such a look,
- *   begun after it was entered among the waiting, may it wait; so nothing that was there before is slept through, and
- *   whatever comes later finds it waiting.
+ * - Hints say which queues have work. A claim takes from those: the best among the partitions it probes, lane by lane in
+ *   the order it gave.
+ * - If it found nothing it asks the partitions of its window that are not known here which queues are not empty. What is
+ *   known stays so by notices: whatever comes later finds the claim waiting, and nothing that was there is slept through.
  * - Work wakes the claim that waits longest. A claim that leaves, for whatever reason, wakes the next if work is left.
  */
 export class ClaimDispatcher {
+	readonly #options: ClaimDispatcherOptions;
 	readonly #runners: readonly PartitionRunner[];
 	readonly #clock: Clock;
-	readonly #mint: UuidMint;
-	/** Lane prefix → partition → hot queues. */
-	readonly #hot = new Map<string, Map<number, Set<string>>>();
-	/** The same queues per partition, with how often each was told to have work: who finds one empty must have looked since. */
-	readonly #hotQueues: readonly Map<string, number>[];
-	readonly #waiters = new Set<Waiter>();
-	#sleeping = 0;
-	#cursor = 0;
-	#rotatedAt = Number.NEGATIVE_INFINITY;
+	readonly #hints: WorkHints;
+	readonly #waiting: WaitingClaims;
+	readonly #scan: PartitionScan;
+	readonly #looks: PartitionLooks;
 	#closed = false;
 
-	constructor(runners: readonly PartitionRunner[], clock: Clock, mint: UuidMint) {
+	constructor(options: ClaimDispatcherOptions) {
+		const { runners, clock, onSkipped } = options;
+		this.#options = options;
 		this.#runners = runners;
-		this.#hotQueues = runners.map(() => new Map());
 		this.#clock = clock;
-		this.#mint = mint;
+		this.#hints = new WorkHints(runners.length);
+		this.#waiting = new WaitingClaims(clock);
+		this.#scan = new PartitionScan(runners.length);
+		const onFound = (partition: number, queue: string) => void this.hasWork(partition, queue);
+		this.#looks = new PartitionLooks({ runners, clock, onFound, onFailed: onSkipped });
 	}
 
 	/** A queue has work, or may have; true when that woke a claim. */
 	hasWork(partition: number, queue: string): boolean {
-		// Said for everything that is queued: when it is known and nobody sleeps, there is nothing to do.
-		if (this.#sleeping === 0 && this.#hotQueues[partition]?.has(queue)) return false;
-		const prefix = queue.slice(0, queue.indexOf(",", queue.indexOf(",", ELIGIBLE.length) + 1) + 1);
-		this.#heat(partition, prefix, queue);
-		for (const waiter of this.#waiters) {
-			if (!waiter.wake || !accepts(waiter.claim, prefix, queue)) continue;
-			waiter.wake();
-			return true;
-		}
-		return false;
+		this.#hints.heat(partition, queue);
+		return this.#waiting.wakeFor(queue);
 	}
 
 	/** Work that was told of while it was on its way is now stored; whoever looked for it too early found nothing. */
 	hasStored(partition: number, queue: string): void {
-		const told = this.#hotQueues[partition]?.get(queue);
-		if (told === undefined) this.hasWork(partition, queue);
-		else this.#hotQueues[partition]?.set(queue, told + 1);
+		if (this.#hints.isHot(partition, queue)) this.#hints.heat(partition, queue);
+		else this.hasWork(partition, queue);
 	}
 
-	#heat(partition: number, prefix: string, queue: string): void {
-		const told = this.#hotQueues[partition];
-		told?.set(queue, (told.get(queue) ?? 0) + 1);
-		let partitions = this.#hot.get(prefix);
-		if (!partitions) this.#hot.set(prefix, (partitions = new Map()));
-		const queues = partitions.get(partition);
-		if (queues) queues.add(queue);
-		else partitions.set(partition, new Set([queue]));
+	/** Looks anew at these partitions: notices may have been missed, or what kept their work back is gone. */
+	lookAt(partitions: readonly number[]): Promise<void> {
+		return this.#looks.refresh(partitions);
+	}
+
+	/** At the start, so that the first claims see all there is. */
+	lookEverywhere(): Promise<void> {
+		return this.lookAt([...this.#runners.keys()]);
 	}
 
 	async claim(claim: Claim, signal?: AbortSignal): Promise<ExecutionRecord[]> {
-		const waiter: Waiter = { claim, wake: undefined };
+		const waiter = this.#waiting.enter(claim);
+		const call: Call = { claim, waiter, signal, answered: 0, failed: 0 };
 		const deadline = this.#clock.monotonic() + claim.waitMs;
-		this.#waiters.add(waiter);
 		try {
-			const taken = await this.#take(claim);
-			if (taken.length > 0 || claim.request?.repeated) return taken;
-			await this.#lookAround(claim);
 			for (let tries = 0; ; tries++) {
-				const found = await this.#take(claim);
+				this.#scan.turn(this.#clock.monotonic());
+				let taken = await this.#take(call);
+				if (taken.length === 0 && !claim.request?.repeated && (await this.#lookAround(call))) {
+					taken = await this.#take(call);
+				}
 				const left = deadline - this.#clock.monotonic();
 				const over = left <= 0 || signal?.aborted || this.#closed || claim.request?.repeated;
-				if (found.length > 0 || over) return found;
+				if (taken.length > 0 || over) return taken;
 				// A queue still hot had entries that others took first: look again soon, and less soon each time.
-				const pause = this.#isHot(claim) ? Math.min(left, RETRY_MIN_MS * 2 ** Math.min(tries, 8)) : left;
-				await this.#sleep(waiter, pause, signal);
+				const pause = this.#hints.has(claim) ? Math.min(left, RETRY_MIN_MS * 2 ** Math.min(tries, 8)) : left;
+				await this.#waiting.sleep(waiter, pause, signal);
 			}
 		} finally {
-			this.#waiters.delete(waiter);
-			this.#wakeNext();
+			this.#waiting.leave(waiter);
+			this.#waiting.wakeNext((wanted) => this.#hints.has(wanted));
 		}
 	}
 
 	/** Ends every wait; the claims come back empty. */
 	close(): void {
 		this.#closed = true;
-		for (const waiter of this.#waiters) waiter.wake?.();
+		this.#looks.close();
+		this.#waiting.wakeAll();
 	}
 
-	#sleep(waiter: Waiter, ms: number, signal: AbortSignal | undefined): Promise<void> {
-		return new Promise((resolve) => {
-			const finish = () => {
-				if (waiter.wake !== finish) return;
-				waiter.wake = undefined;
-				this.#sleeping -= 1;
-				disarm();
-				signal?.removeEventListener("abort", finish);
-				resolve();
-			};
-			const disarm = this.#clock.setTimer(ms, finish);
-			signal?.addEventListener("abort", finish);
-			waiter.wake = finish;
-			this.#sleeping += 1;
-		});
-	}
-
-	#wakeNext(): void {
-		for (const waiter of this.#waiters) {
-			if (!waiter.wake || !this.#isHot(waiter.claim)) continue;
-			waiter.wake();
-			return;
-		}
-	}
-
-	#isHot(claim: Claim): boolean {
-		return claim.lanes.some((lane) => {
-			for (const queues of this.#hot.get(eligibleQueuePrefix(claim.namespace, lane))?.values() ?? []) {
-				for (const queue of queues) if (acceptsKind(claim, lane, queue)) return true;
-			}
-			return false;
-		});
-	}
-
-	async #take(claim: Claim): Promise<ExecutionRecord[]> {
+	async #take(call: Call): Promise<ExecutionRecord[]> {
+		const { claim } = call;
 		const taken: ExecutionRecord[] = [];
 		let budget = INPUT_BUDGET;
 		for (const lane of claim.lanes) {
 			while (taken.length < claim.max && budget > 0 && !claim.request?.repeated) {
-				const shares = await this.#plan(claim, lane, claim.max - taken.length);
+				const shares = await this.#plan(call, lane, claim.max - taken.length);
 				if (shares.length === 0) break;
 				const executions = await this.#takeShares(claim, lane, shares, budget, taken.length === 0);
 				taken.push(...executions);
@@ -192,19 +167,21 @@ export class ClaimDispatcher {
 	}
 
 	/** How many to take from which partition, the best first. */
-	async #plan(claim: Claim, lane: string, wanted: number): Promise<Share[]> {
-		const partitions = this.#hot.get(eligibleQueuePrefix(claim.namespace, lane));
-		if (!partitions) return [];
+	async #plan(call: Call, lane: string, wanted: number): Promise<Share[]> {
+		const { claim } = call;
+		const partitions = this.#hints.partitions(claim.namespace, lane);
+		if (partitions.length === 0) return [];
 		const candidates: (Entry & { partition: number; queue: string })[] = [];
-		const probes = this.#inWindow(claim, [...partitions.keys()]).flatMap((partition) =>
-			[...(partitions.get(partition) ?? [])]
+		const probes = this.#scan.nearest(claim.instanceId, partitions).flatMap((partition) =>
+			this.#hints
+				.queues(claim.namespace, lane, partition)
 				.filter((queue) => acceptsKind(claim, lane, queue))
 				.map(async (queue) => {
-					for (const { key, score } of await this.#probe(partitions, partition, queue, wanted))
+					for (const { key, score } of await this.#probe(call, partition, queue, wanted))
 						candidates.push({ key, score, partition, queue });
 				}),
 		);
-		throwIfAllFailed(await Promise.allSettled(probes));
+		await Promise.all(probes);
 		candidates.sort((a, b) => a.score - b.score || (a.key < b.key ? -1 : 1));
 		const shares = new Map<number, Share>();
 		for (const { partition, queue } of candidates.slice(0, wanted)) {
@@ -216,28 +193,29 @@ export class ClaimDispatcher {
 		return [...shares.values()];
 	}
 
-	/** The first entries of a hot queue. Only a look that nothing was told during may find that it has gone cold. */
-	async #probe(
-		partitions: Map<number, Set<string>>,
-		partition: number,
-		queue: string,
-		wanted: number,
-	): Promise<readonly Entry[]> {
-		for (;;) {
-			const told = this.#hotQueues[partition]?.get(queue);
-			const entries = await this.#runners[partition]?.look(queue, wanted);
-			if (entries && entries.length > 0) return entries;
-			if (told !== undefined && this.#hotQueues[partition]?.get(queue) !== told) continue;
-			this.#cool(partitions, partition, queue);
+	/**
+	 * The best entries of a queue. Where others write too, only the store can say that a queue is empty: while our own
+	 * commit that takes the last entry known here is on its way, another's may add one, and no notice tells of that.
+	 */
+	async #probe(call: Call, partition: number, queue: string, wanted: number): Promise<readonly Entry[]> {
+		const runner = this.#runners[partition] as PartitionRunner;
+		const stamp = this.#hints.stampOf(partition, queue);
+		try {
+			const known = runner.heads.first(queue, wanted);
+			let entries = known ?? (await runner.look(queue, wanted));
+			if (known?.length === 0 && this.#options.shared) {
+				entries = (await runner.ask((store, at) => store.first(at, queue, wanted))).entries;
+				if (entries.length > 0) runner.heads.forget(queue);
+			}
+			call.answered += 1;
+			if (entries.length === 0) this.#hints.cool(partition, queue, stamp);
+			return entries;
+		} catch (error) {
+			call.failed += 1;
+			this.#looks.failed(partition, error);
+			this.#hints.cool(partition, queue);
 			return [];
 		}
-	}
-
-	#cool(partitions: Map<number, Set<string>>, partition: number, queue: string): void {
-		this.#hotQueues[partition]?.delete(queue);
-		const queues = partitions.get(partition);
-		queues?.delete(queue);
-		if (queues?.size === 0) partitions.delete(partition);
 	}
 
 	/**
@@ -281,7 +259,7 @@ export class ClaimDispatcher {
 			queues: share.queues,
 			kinds: claim.kinds,
 			max,
-			leaseUuids: Array.from({ length: max }, () => this.#mint.next()),
+			leaseUuids: Array.from({ length: max }, () => this.#options.mint.next()),
 			leaseMs: claim.leaseMs,
 			workerId: claim.workerId,
 			instanceId: claim.instanceId,
@@ -297,82 +275,43 @@ export class ClaimDispatcher {
 			claim.request.repeated = true;
 			return [];
 		}
-		if (outcome.executions.length === 0) this.#ledNowhere(claim, lane, share, outcome.lanePaused === true);
+		if (outcome.executions.length === 0) this.#ledNowhere(share, outcome.lanePaused === true);
 		return outcome.executions;
 	}
 
 	/** Entries that gave nothing: either nobody may have them now, or others took them and the index will tell. */
-	#ledNowhere(claim: Claim, lane: string, { partition, queues }: Share, paused: boolean): void {
-		const partitions = this.#hot.get(eligibleQueuePrefix(claim.namespace, lane));
+	#ledNowhere({ partition, queues }: Share, paused: boolean): void {
+		// Nothing tells when the lane is open again: whoever claims next looks.
+		if (paused) this.#looks.doubt(partition);
 		for (const queue of queues) {
-			if (paused && partitions) this.#cool(partitions, partition, queue);
+			if (paused) this.#hints.cool(partition, queue);
 			else this.#runners[partition]?.heads.forget(queue);
 		}
 	}
 
-	/** At the start: what waits in every partition, so that the first claims see all of it. */
-	async lookEverywhere(): Promise<void> {
-		await Promise.all(
-			this.#runners.map(async (runner, partition) => {
-				const { queues } = await runner.ask((store, at) => store.queues(at, ELIGIBLE));
-				for (const queue of queues) this.hasWork(partition, queue);
-			}),
-		);
-	}
-
-	/** Asks a window of partitions which of the claim's queues are not empty. */
-	async #lookAround(claim: Claim): Promise<void> {
-		this.#rotate();
-		const all = this.#runners.map((_, partition) => partition);
-		await Promise.all(
-			this.#inWindow(claim, all).flatMap((partition) =>
-				claim.lanes.map((lane) => this.#lookAt(claim, partition, lane)),
-			),
-		);
-	}
-
-	async #lookAt(claim: Claim, partition: number, lane: string): Promise<void> {
-		const runner = this.#runners[partition];
-		const found = await runner?.ask((store, at) => store.queues(at, eligibleQueuePrefix(claim.namespace, lane)));
-		for (const queue of found?.queues ?? []) {
-			if (runner?.heads.peek(queue) === null) runner.heads.forget(queue);
-			this.hasWork(partition, queue);
-		}
-	}
-
-	/** At most so many partitions per call, from a start that differs per instance and moves on with time. */
-	#inWindow(claim: Claim, partitions: number[]): number[] {
-		if (partitions.length <= PARTITIONS_PER_SCAN) return partitions;
-		const start = (fnv1a(claim.instanceId) + this.#cursor) % partitions.length;
-		return Array.from({ length: PARTITIONS_PER_SCAN }, (_, n) => partitions[(start + n) % partitions.length] ?? 0);
-	}
-
-	#rotate(): void {
-		const now = this.#clock.monotonic();
-		if (now - this.#rotatedAt < ROTATION_WINDOW_MS) return;
-		this.#rotatedAt = now;
-		this.#cursor = (this.#cursor + PARTITIONS_PER_SCAN) % this.#runners.length;
+	/**
+	 * Asks the partitions of the claim's window that are not known here what they have, and all of them if nobody has
+	 * answered yet; true when some had to be asked. Work that appears meanwhile does not wait for the slowest of them.
+	 */
+	async #lookAround(call: Call): Promise<boolean> {
+		const window = this.#scan.window(call.claim.instanceId);
+		const cutOff = call.failed > 0 && call.answered === 0;
+		const asked = cutOff ? window : window.filter((partition) => !this.#looks.isKnown(partition));
+		if (asked.length === 0) return false;
+		let failed = 0;
+		const looks = asked.map(async (partition) => {
+			if (!(await this.#looks.look(partition))) failed += 1;
+		});
+		void Promise.all(looks).then(() => call.waiter.wake?.());
+		await this.#waiting.sleep(call.waiter, LOOK_PATIENCE_MS, call.signal);
+		if (failed === window.length) throw refusalError(refuse("store_unavailable"));
+		call.answered += asked.length - failed;
+		return true;
 	}
 }
 
-/** A partition that cannot be read is passed over; only if none could be is the claim refused. */
+/** A partition that cannot be written is passed over; only if none could be is the claim refused. */
 function throwIfAllFailed(results: PromiseSettledResult<unknown>[]): void {
 	const [first] = results;
 	if (first?.status === "rejected" && results.every((result) => result.status === "rejected")) throw first.reason;
-}
-
-function accepts(claim: Claim, prefix: string, queue: string): boolean {
-	return claim.lanes.some(
-		(lane) => eligibleQueuePrefix(claim.namespace, lane) === prefix && acceptsKind(claim, lane, queue),
-	);
-}
-
-function acceptsKind(claim: Claim, lane: string, queue: string): boolean {
-	return !claim.kinds || claim.kinds.some((kind) => eligibleQueue(claim.namespace, lane, kind) === queue);
-}
-
-function fnv1a(text: string): number {
-	let hash = 0x811c9dc5;
-	for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
-	return hash;
 }

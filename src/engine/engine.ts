@@ -69,6 +69,9 @@ export class Engine {
 	readonly #minders: readonly DueMinder[];
 	readonly #onFault: NonNullable<EngineOptions["onFault"]>;
 	#stopSweep: (() => void) | undefined;
+	readonly #skippedFor = new Set<string>();
+	/** Partitions whose notices may have been missed. */
+	readonly #gaps = new Set<number>();
 	#closed = false;
 
 	constructor(options: EngineOptions) {
@@ -97,13 +100,20 @@ export class Engine {
 					cacheCapacity: Math.max(256, Math.floor((options.cachedRecords ?? DEFAULT_CACHED_RECORDS) / partitions)),
 					onQueued: (queue, at) => queue.startsWith(ELIGIBLE) && this.dispatcher.hasWork(at, queue),
 					onCommitted: (unit, at) => this.#committed(unit, at),
+					onAbandoned: (unit, at) => this.#abandoned(unit, at),
 					onCorrupt: (key, why) => this.#onFault({ about: `record ${key} cannot be read: ${why}`, error: undefined }),
 					onBatch: (batch) => this.#count(batch),
 				}),
 		);
 		this.mint = new UuidMint(() => this.now(), options.randomHex);
 		this.gathering = new Gathering(this.runners);
-		this.dispatcher = new ClaimDispatcher(this.runners, this.clock, this.mint);
+		this.dispatcher = new ClaimDispatcher({
+			runners: this.runners,
+			clock: this.clock,
+			mint: this.mint,
+			shared: this.store.shared,
+			onSkipped: (_, error) => this.#skipped(error),
+		});
 		this.claimRequests = new ClaimRequests(this.runners, this.dispatcher, this.kernel, this.mint);
 		this.#minders = this.runners.map(
 			(runner) =>
@@ -220,8 +230,25 @@ export class Engine {
 		this.observer?.unit(unit);
 	}
 
+	/** Whoever looked while the unit was on its way may have found its queues empty. */
+	#abandoned(unit: UnitDraft, partition: number): void {
+		for (const { before } of unit.written) {
+			for (const { queue } of before) if (queue.startsWith(ELIGIBLE)) this.dispatcher.hasStored(partition, queue);
+		}
+	}
+
+	/** Counted every time, told of once for each kind of reason. */
+	#skipped(error: unknown): void {
+		this.observer?.skipped();
+		const reason = String(error instanceof Error && error.cause ? error.cause : error).replace(/\d+/g, "#");
+		if (this.#skippedFor.has(reason)) return;
+		this.#skippedFor.add(reason);
+		this.#onFault({ about: "partitions that cannot be read are passed over", error });
+	}
+
 	#noticed(notice: Notice): void {
 		if (this.#closed) return;
+		if (notice.gap) this.#missed(notice.partition);
 		for (const queue of notice.queues) {
 			if (!queue.startsWith(ELIGIBLE)) continue;
 			const { heads } = this.runner(notice.partition);
@@ -230,6 +257,20 @@ export class Engine {
 		}
 		if (notice.due !== undefined) this.#minders[notice.partition]?.expect(notice.due);
 		for (const key of notice.changed) this.watchers.changed(key);
+	}
+
+	/** A connection that was away was so for many partitions: they are looked at together. */
+	#missed(partition: number): void {
+		this.#gaps.add(partition);
+		if (this.#gaps.size > 1) return;
+		this.clock.defer(() => {
+			if (this.#closed) return;
+			const partitions = [...this.#gaps];
+			this.#gaps.clear();
+			for (const at of partitions) this.#minders[at]?.look();
+			void this.dispatcher.lookAt(partitions);
+			this.watchers.changedAll();
+		});
 	}
 
 	/** The slow net under lost notices, and the end of old events. */

@@ -10,6 +10,8 @@ export interface EngineObserver {
 	unit(unit: UnitDraft): void;
 	/** So many things that were due were done. */
 	duty(duty: Duty, items: number): void;
+	/** A partition could not be read and was passed over. */
+	skipped(): void;
 	/** A fault the engine survived. */
 	fault(): void;
 }

@@ -30,6 +30,8 @@ export interface RunnerOptions {
 	onQueued(queue: string, partition: number): boolean;
 	/** Told of every unit that was committed, before its callers are. */
 	onCommitted(unit: UnitDraft, partition: number): void;
+	/** Told of every unit that came to nothing; what it took from queues is still there. */
+	onAbandoned(unit: UnitDraft, partition: number): void;
 	onCorrupt(key: string, why: string): void;
 	onBatch(report: BatchReport): void;
 }
@@ -327,6 +329,7 @@ export class PartitionRunner {
 	/** A unit that will not be: memory forgets it; its commands are told, or are to run again. */
 	#abandon(draft: UnitDraft, tell?: (running: Running) => void): Running[] {
 		this.#memory.forget(draft.written);
+		this.#options.onAbandoned(draft, this.#options.partition);
 		if (tell) draft.commands.forEach(tell);
 		return draft.commands;
 	}

@@ -34,6 +34,10 @@ export class ServerMetrics implements EngineObserver {
 	readonly #live = this.#gauge("leases_live", "Leases seen beginning and not yet ending here");
 	readonly #attempts = this.#counter("attempts_total", "Attempts by how they ended", ["outcome"]);
 	readonly #duties = this.#counter("scanner_items_total", "Things done because they were due, by duty", ["duty"]);
+	readonly #skipped = this.#counter(
+		"partitions_skipped_total",
+		"Partitions passed over because they could not be read",
+	);
 	readonly #faults = this.#counter("faults_total", "Faults the engine survived");
 	readonly #lanes = new Set<string>();
 	readonly #engine: Engine;
@@ -136,6 +140,10 @@ export class ServerMetrics implements EngineObserver {
 
 	duty(duty: Duty, items: number): void {
 		this.#duties.inc({ duty }, items);
+	}
+
+	skipped(): void {
+		this.#skipped.inc();
 	}
 
 	fault(): void {

@@ -151,6 +151,8 @@ export interface Notice {
 	due?: number;
 	/** Watched records that changed. */
 	changed: string[];
+	/** Set when notices of this partition may have been missed, as after a reconnect: all of it is to be looked at anew. */
+	gap?: boolean;
 }
 
 export interface QueueSize {
@@ -168,6 +170,8 @@ export interface Store {
 	readonly partitions: number;
 	/** About how many records a batch should write at most; a unit that writes none counts as one. */
 	readonly writesPerBatch: number;
+	/** Whether other processes may have it open too: engines then tell each other that they are there. */
+	readonly shared: boolean;
 	read(partition: number, keys: readonly string[]): Promise<Timed & { records: StoredRecord[] }>;
 	readBlobs(partition: number, keys: readonly string[]): Promise<Timed & { blobs: (Uint8Array | undefined)[] }>;
 	/** The first entries of a queue, ascending by score then key (by the store's own order of characters beyond ASCII). */

@@ -95,6 +95,7 @@ const TIMEOUT_MS = 400;
 /** One engine's connection to the store: everything takes time, and may be lost, repeated or out of order. */
 export class SimStore implements Store {
 	readonly writesPerBatch: number;
+	readonly shared = true;
 	readonly #network: SimNetwork;
 	readonly #host: Host;
 	readonly #latencyMs: number;

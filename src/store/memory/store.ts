@@ -4,11 +4,13 @@ import { MemoryPartition } from "./partition.ts";
 /** Keeps nothing: for users' unit tests, and the floor every benchmark is held against. */
 export class MemoryStore implements Store {
 	readonly writesPerBatch = 1024;
+	readonly shared: boolean;
 	readonly #partitions: MemoryPartition[];
 	readonly #clock: () => number;
 	#listeners: ((notice: Notice) => void)[] = [];
 
-	constructor(partitions: number, clock: () => number) {
+	constructor(partitions: number, clock: () => number, shared = false) {
+		this.shared = shared;
 		this.#partitions = Array.from({ length: partitions }, (_, index) => new MemoryPartition(index));
 		this.#clock = clock;
 	}

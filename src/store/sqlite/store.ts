@@ -34,6 +34,7 @@ interface Job {
 export class SqliteStore implements Store {
 	/** A commit of 64 writes holds the event loop for about 1 ms, of 512 for 7; more are hardly cheaper each. */
 	readonly writesPerBatch = 512;
+	readonly shared = false;
 	readonly #db: Database;
 	readonly #run: Statements;
 	readonly #clock: () => number;

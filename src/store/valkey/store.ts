@@ -40,6 +40,7 @@ export interface ValkeyStoreParts {
 /** Records on one Valkey or Redis server, or on a cluster of them. */
 export class ValkeyStore implements Store {
 	readonly writesPerBatch = 64;
+	readonly shared = true;
 	readonly partitions: number;
 	readonly #servers: Servers;
 	readonly #notices: NoticeLine;

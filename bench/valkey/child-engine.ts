@@ -1,0 +1,62 @@
+import type { LocalBackend } from "../../src/engine/local-backend.ts";
+import { FlowFabric } from "../../src/index.ts";
+import type { Store } from "../../src/store/port.ts";
+import { CONCURRENCY, SUBMITTERS } from "../scenarios/lifecycle.ts";
+import { payload } from "../target.ts";
+import { answer } from "./child.ts";
+
+/** An engine, its submitters and its worker; which of several workers does what the others submitted is left to them. */
+const [url = "", partitions = "8"] = process.argv.slice(2);
+const ff = await FlowFabric.open(url, { partitions: Number(partitions) });
+const { engine } = ff.backend as LocalBackend;
+const sent = countUnits(engine.store);
+let done = 0;
+let told = false;
+const worker = ff.worker({ concurrency: CONCURRENCY, handleSignals: false });
+worker.handle("noop", async () => ({ ok: true }));
+worker.use(async (_context, next) => {
+	const result = await next();
+	done += 1;
+	if (!told) setTimeout(tell, 2);
+	told = true;
+	return result;
+});
+
+function tell(): void {
+	process.send?.({ done });
+	told = false;
+	done = 0;
+}
+
+answer({
+	work: () => worker.start(),
+	async submit(count: number) {
+		let submitted = 0;
+		const submitter = async () => {
+			while (submitted < count) await ff.submit("noop", payload(submitted++));
+		};
+		await Promise.all(Array.from({ length: SUBMITTERS }, submitter));
+	},
+	/** Submits one, and says when it began to by the clock all processes share. */
+	async submitOne(n: number) {
+		const at = process.hrtime.bigint();
+		const run = await ff.submit("ping", payload(n));
+		await run.wait();
+		return String(at);
+	},
+	units: async () => ({ ...sent, cpu: process.cpuUsage() }),
+	close: () => ff.close(),
+});
+
+/** Units sent, and those whose commands had to run again: they lost, or their batch came at a time that did not fit. */
+function countUnits(store: Store): { units: number; again: number } {
+	const counts = { units: 0, again: 0 };
+	const commit = store.commit.bind(store);
+	store.commit = async (partition, batch) => {
+		const reply = await commit(partition, batch);
+		counts.units += batch.units.length;
+		counts.again += batch.units.filter((_, n) => !reply.results[n]?.ok).length;
+		return reply;
+	};
+	return counts;
+}

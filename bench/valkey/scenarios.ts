@@ -1,0 +1,20 @@
+import type { Line } from "../report.ts";
+import { valkeyDispatchLines } from "./dispatch-lines.ts";
+import { valkeyEnginesLine, valkeyHotLine } from "./engines-line.ts";
+import { valkeyGrowthLine, valkeyMemoryLines } from "./growth-lines.ts";
+import { valkeyIdleLine } from "./idle-line.ts";
+import { valkeyLifecycleLines } from "./lifecycle-line.ts";
+import type { ValkeyBench } from "./valkey-bench.ts";
+
+export const VALKEY_SCENARIOS = {
+	"valkey-lifecycle": valkeyLifecycleLines,
+	"valkey-engines": async (bench: ValkeyBench): Promise<Line[]> => [
+		await valkeyEnginesLine(bench),
+		await valkeyHotLine(bench),
+	],
+	"valkey-dispatch": valkeyDispatchLines,
+	"valkey-growth": async (bench: ValkeyBench): Promise<Line[]> => [await valkeyGrowthLine(bench)],
+	"valkey-memory": valkeyMemoryLines,
+	"valkey-idle": async (bench: ValkeyBench): Promise<Line[]> => [await valkeyIdleLine(bench)],
+};
+export type ValkeyScenario = keyof typeof VALKEY_SCENARIOS;

@@ -1,0 +1,134 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { Engine } from "../../src/engine/engine.ts";
+import { LocalBackend } from "../../src/engine/local-backend.ts";
+import { slotOfId } from "../../src/kernel/ids.ts";
+import { MemoryStore } from "../../src/store/memory/store.ts";
+import { type Notice, StoreError } from "../../src/store/port.ts";
+import { VirtualClock } from "../virtual-clock.ts";
+
+const clock = new VirtualClock();
+let engine: Engine | undefined;
+afterEach(() => engine?.close());
+
+/** A store some of whose partitions do not answer, and whose notices may get lost. */
+class Trouble extends MemoryStore {
+	readonly down = new Set<number>();
+	deaf = false;
+	asked = 0;
+	readonly #listeners: ((notice: Notice) => void)[] = [];
+
+	override async queues(partition: number, prefix: string) {
+		this.asked += 1;
+		this.#refuse(partition);
+		return super.queues(partition, prefix);
+	}
+
+	override async first(...question: Parameters<MemoryStore["first"]>) {
+		this.#refuse(question[0]);
+		return super.first(...question);
+	}
+
+	override onNotice(listener: (notice: Notice) => void): void {
+		this.#listeners.push(listener);
+		super.onNotice((notice) => this.deaf || listener(notice));
+	}
+
+	/** The connection is back; what happened meanwhile is not known. */
+	reconnect(): void {
+		this.deaf = false;
+		for (let partition = 0; partition < this.partitions; partition++) {
+			for (const tell of this.#listeners) tell({ partition, queues: [], changed: [], gap: true });
+		}
+	}
+
+	#refuse(partition: number): void {
+		if (this.down.has(partition)) throw new StoreError(`partition ${partition} does not answer`, { applied: "no" });
+	}
+}
+
+async function start(partitions: number) {
+	const store = new Trouble(partitions, clock.now, true);
+	const faults: string[] = [];
+	const started = new Engine({ store, clock, onFault: ({ about }) => faults.push(about) });
+	engine = started;
+	clock.watch(() => !started.idle);
+	await started.start();
+	const { executions, leases } = new LocalBackend({ engine: started, actor: "test", retentionMs: 0 });
+	const claim = (waitMs = 0, max = 1) => leases.claim({ workerId: "w", instanceId: "i", max, waitMs });
+	return { store, faults, executions, claim };
+}
+
+/** Work written past the engine, as by one on another machine. */
+async function createElsewhere(store: MemoryStore): Promise<{ id: string; partition: number }> {
+	const other = new Engine({ store, clock });
+	await Promise.all(other.runners.map((runner) => runner.greet()));
+	const { id } = await new LocalBackend({ engine: other, actor: "test", retentionMs: 0 }).executions.create({
+		kind: "job",
+	});
+	return { id, partition: (slotOfId("ex", id) ?? 0) % store.partitions };
+}
+
+describe("a partition that cannot be read", () => {
+	it("is passed over, and told of once", async () => {
+		const { store, faults, executions, claim } = await start(4);
+		const made = await executions.createMany(
+			Array.from({ length: 20 }, (_, n) => ({ kind: "job", idempotencyKey: `key ${n}` })),
+		);
+		const partitions = made.map(({ id }) => (slotOfId("ex", id as string) ?? 0) % 4);
+		store.down.add(partitions[0] as number);
+		store.down.add((partitions[0] as number) ^ 1);
+		engine?.runners.forEach((runner) => runner.heads.forgetAll());
+		const reachable = made.filter((_, n) => !store.down.has(partitions[n] as number)).map(({ id }) => id);
+		const claimed = (await claim(0, 100)).map(({ id }) => id);
+		expect(reachable.length).toBeGreaterThan(0);
+		expect(claimed.sort()).toEqual(reachable.sort());
+		await claim();
+		await claim();
+		expect(faults).toEqual(["partitions that cannot be read are passed over"]);
+	});
+
+	it("is looked at again by itself, so that whoever waits gets its work", async () => {
+		const { store, claim } = await start(4);
+		store.deaf = true;
+		const { id, partition } = await createElsewhere(store);
+		store.down.add(partition);
+		store.reconnect();
+		const waiting = claim(30_000);
+		await clock.advance(5000);
+		store.down.delete(partition);
+		await clock.advance(5000);
+		expect((await waiting).map((execution) => execution.id)).toEqual([id]);
+	});
+
+	it("fails the call only if no other could be read", async () => {
+		const { store, executions, claim } = await start(4);
+		await executions.create({ kind: "job" });
+		for (const partition of [0, 1, 2, 3]) store.down.add(partition);
+		engine?.runners.forEach((runner) => runner.heads.forgetAll());
+		await expect(claim()).rejects.toMatchObject({ code: "store_unavailable", retryable: true });
+		store.down.delete(2);
+		await claim();
+	});
+});
+
+describe("a claim that waits", () => {
+	it("is woken by work that was there when its engine began to hear again", async () => {
+		const { store, claim } = await start(4);
+		const waiting = claim(30_000);
+		await clock.settle();
+		store.deaf = true;
+		const { id } = await createElsewhere(store);
+		await clock.advance(1000);
+		store.reconnect();
+		expect((await waiting).map((execution) => execution.id)).toEqual([id]);
+	});
+
+	it("asks nothing that another claim has asked", async () => {
+		const { store, claim } = await start(100);
+		store.asked = 0;
+		const waiting = [claim(1000), claim(1000), claim(1000)];
+		await clock.advance(1000);
+		await Promise.all(waiting);
+		expect(store.asked).toBe(0);
+	});
+});
