@@ -177,8 +177,13 @@ export class WorkFinder {
 				if (entries.length > 0) runner.heads.forget(queue);
 			}
 			search.answered += 1;
-			if (entries.length === 0) this.#hints.cool(partition, queue, stamp);
-			return entries;
+			if (entries.length > 0) return entries;
+			// It was said to have work while we looked: that is worth another look now, not after a pause.
+			if (stamp !== undefined && stamp !== (this.#hints.stampOf(partition, queue) ?? stamp)) {
+				return await this.#probe(search, partition, queue, wanted);
+			}
+			this.#hints.cool(partition, queue, stamp);
+			return [];
 		} catch (error) {
 			search.failed += 1;
 			this.#looks.failed(partition, error);
