@@ -1,6 +1,7 @@
 import type {
 	Batch,
 	CommitReply,
+	LoggedEvent,
 	LogPosition,
 	Notice,
 	QueuePosition,
@@ -9,7 +10,7 @@ import type {
 	Unit,
 	UnitResult,
 } from "../port.ts";
-import { commitCall, VERSION_WIDTH } from "./commit-call.ts";
+import { CommitCall, VERSION_WIDTH } from "./commit-call.ts";
 import { decodeEvents, isBehind, isTold, withoutEvents } from "./event-log.ts";
 import { functionName } from "./library.ts";
 import type { Call } from "./node.ts";
@@ -21,7 +22,7 @@ import { fromText, toText } from "./text.ts";
 
 const SCAN_STEP = "1000";
 const TRIM_STEP = 256;
-const COMMIT = functionName("commit");
+const WATCH_MS = 90_000;
 
 /** A partition's keys and the slot they are all in. */
 interface Place extends PartitionKeys {
@@ -44,6 +45,7 @@ export class ValkeyStore implements Store {
 	readonly partitions: number;
 	readonly #servers: Servers;
 	readonly #notices: NoticeLine;
+	readonly #commitCall = new CommitCall();
 	readonly #places: readonly Place[];
 	readonly #testClock: (() => number) | undefined;
 	readonly #listeners: ((notice: Notice) => void)[] = [];
@@ -118,21 +120,26 @@ export class ValkeyStore implements Store {
 
 	async commit(partition: number, batch: Batch): Promise<CommitReply> {
 		const at = this.#at(partition);
-		const settings = { clock: this.#clock(), channel: this.#notices.channel, partition: String(partition) };
-		return commitReply(batch, await this.#plain(at, ["FCALL", COMMIT, ...commitCall(at, batch, settings)]));
+		const { channel, ownChannel } = this.#notices;
+		const isCluster = this.#servers.url.cluster;
+		const settings = { clock: this.#clock(), channel, ownChannel: isCluster ? "" : ownChannel, partition };
+		return commitReply(batch, await this.#plain(at, this.#commitCall.encode(at, batch, settings)));
 	}
 
 	async events(partition: number, owner: string | undefined, after: LogPosition | undefined, count: number) {
 		const at = this.#at(partition);
 		const [header, log] = at.fixed;
 		const declared = owner === undefined ? [header, log] : [header, log, at.version(owner)];
-		// The first entry may hold nothing but what was seen already.
-		const range = [String(after?.commit ?? 1), String(count + 1)];
-		const [time, entries] = await this.#call<string[]>(at, "events", declared, ...range);
-		const events = decodeEvents(entries).filter(
-			(event) => isBehind(event, after) && (owner === undefined || event.owner === owner),
-		);
-		return { time, events: events.slice(0, count) };
+		const events: LoggedEvent[] = [];
+		for (let from = after?.commit ?? 1; ; ) {
+			// The first entry may hold nothing but what was seen already.
+			const range = [String(from), String(count + 1)];
+			const [time, entries, on] = await this.#call<string[], number>(at, "events", declared, ...range);
+			for (const event of decodeEvents(entries))
+				if (isBehind(event, after) && (owner === undefined || event.owner === owner)) events.push(event);
+			if (!on || events.length >= count) return { time, events: events.slice(0, count) };
+			from = on;
+		}
 	}
 
 	async trimEvents(partition: number, before: number) {
@@ -141,10 +148,10 @@ export class ValkeyStore implements Store {
 		let trimmed = 0;
 		for (let from = 1; ; ) {
 			const range = [String(from), String(TRIM_STEP)];
-			const [time, entries] = await this.#call<string[]>(at, "events", [header, log], ...range);
+			const [time, entries, on] = await this.#call<string[], number>(at, "events", [header, log], ...range);
 			trimmed += await this.#trimEntries(at, entries, before);
-			if (entries.length < 2 * TRIM_STEP) return { time, trimmed };
-			from = Number(entries.at(-2)) + 1;
+			if (!on) return { time, trimmed };
+			from = on;
 		}
 	}
 
@@ -203,20 +210,10 @@ export class ValkeyStore implements Store {
 	}
 
 	watch(partition: number, key: string): () => void {
-		this.#countWatcher(partition, key, 1);
-		let over = false;
-		return () => {
-			if (!over) this.#countWatcher(partition, key, -1);
-			over = true;
-		};
-	}
-
-	/** Sent ahead of whatever is asked next, on the same connection; if it fails, the caller's next look tells. */
-	#countWatcher(partition: number, key: string, change: number): void {
 		const at = this.#at(partition);
 		const [header, , , watched] = at.fixed;
-		const call: Call = ["FCALL", functionName("watch"), "2", header, watched, toText(key), String(change)];
-		this.#plain(at, call).catch(() => {});
+		this.#call(at, "watch", [header, watched], String(WATCH_MS), toText(key)).catch(() => {});
+		return () => {};
 	}
 
 	onNotice(listener: (notice: Notice) => void): void {
@@ -244,12 +241,12 @@ export class ValkeyStore implements Store {
 		return this.#testClock ? String(this.#testClock()) : "";
 	}
 
-	async #call<T>(
+	async #call<T, More = undefined>(
 		at: Place,
 		name: Parameters<typeof functionName>[0],
 		keys: string[],
 		...args: string[]
-	): Promise<[time: number, answer: T]> {
+	): Promise<[time: number, answer: T, more: More]> {
 		return this.#plain(at, ["FCALL", functionName(name), String(keys.length), ...keys, this.#clock(), ...args]);
 	}
 
