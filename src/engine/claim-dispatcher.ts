@@ -208,8 +208,13 @@ export class ClaimDispatcher {
 				if (entries.length > 0) runner.heads.forget(queue);
 			}
 			call.answered += 1;
-			if (entries.length === 0) this.#hints.cool(partition, queue, stamp);
-			return entries;
+			if (entries.length > 0) return entries;
+			// It was said to have work while we looked: that is worth another look now, not after a pause.
+			if (stamp !== undefined && stamp !== (this.#hints.stampOf(partition, queue) ?? stamp)) {
+				return await this.#probe(call, partition, queue, wanted);
+			}
+			this.#hints.cool(partition, queue, stamp);
+			return [];
 		} catch (error) {
 			call.failed += 1;
 			this.#looks.failed(partition, error);
