@@ -1,4 +1,4 @@
-import type { Batch, IndexEntry, Unit } from "../port.ts";
+import { type Batch, hasWrites, type IndexEntry, type Unit } from "../port.ts";
 import { writeEvent } from "./event-log.ts";
 import { functionName } from "./library.ts";
 import type { PartitionKeys } from "./partition-keys.ts";
@@ -11,13 +11,15 @@ const LENGTH_WIDTH = 10;
 const DUE = "due";
 /** The most names of one kind in a batch. */
 const PLACES = 128 * 128;
-/** Shape, clock, engine, number, at, versions, channel, own channel, partition, events, lengths. */
-const FIXED_ARGS = 11;
+/** Shape, clock, heard, engine, number, at, versions, channel, own channel, partition, events, lengths. */
+const FIXED_ARGS = 12;
 
 /** What a call is told beside its batch. */
 export interface CallSettings {
 	/** The time a test gives, or nothing. */
 	clock: string;
+	/** The latest time this partition has told its caller: it never tells an earlier one. */
+	heard: number;
 	channel: string;
 	/** Heard by the caller alone, so that it can be told whether others listen; empty when that cannot be known. */
 	ownChannel: string;
@@ -28,7 +30,7 @@ export interface CallSettings {
  * Makes the call of the `commit` function for a batch: one call, whatever the batch holds, ready to be sent.
  *
  *   keys   the partition's five; the version of every record named, then the document of each; queues; blobs
- *   args   shape, clock, engine, number, at, versions expected, channel, own channel, partition, all events, their lengths
+ *   args   shape, clock, time heard, engine, number, at, versions expected, channel, own channel, partition, all events, their lengths
  *          by unit, scores, then documents and blobs in the order of their units
  *   shape  units, records, queues, blobs, place of the due queue, length of a key's prefix, scores, whether it writes,
  *          whether an entry is moved by two units; then per unit whether it wants a turn and, each with its count in
@@ -108,7 +110,7 @@ export class CommitCall {
 		this.#takeEntries(unit.indexRemoved, number);
 		this.#takeEntries(unit.indexAdded, number);
 		this.#bodyCount += unit.put.length + unit.blobs.length;
-		this.#writes ||= unit.put.length + unit.removed.length + unit.events.length + unit.blobs.length > 0;
+		this.#writes ||= hasWrites(unit);
 	}
 
 	/** Units that move an entry of the same record do so one after the other; all others are moved together. */
@@ -142,6 +144,7 @@ export class CommitCall {
 		for (const key of blobs.keys()) call.bulkName(prefixes.blob, key);
 		call.bulk(this.#packed);
 		call.bulkText(settings.clock);
+		call.bulkText(String(settings.heard));
 		call.bulkText(`e:${toText(batch.engine)}`);
 		call.bulkText(String(batch.number));
 		call.bulkText(String(batch.at));

@@ -87,7 +87,7 @@ end
 local function commit(keys, args)
 	local call, sub = redis.call, string.sub
 	local header = call('HMGET', keys[HEADER], 'time', 'commits', 'turns', 'watched', args[ENGINE])
-	local time, moved = timeAfter(header[1], args[CLOCK])
+	local time = timeAfter(math.max(tonumber(header[1] or 0), tonumber(args[HEARD])), args[CLOCK])
 	local commits, number = tonumber(header[2] or 0), tonumber(args[NUMBER])
 	local b = numbers(args[SHAPE])
 	local units, nRecords, nQueues, nBlobs, dueQueue, prefix, nScores = b[1], b[2], b[3], b[4], b[5], b[6], b[7]
@@ -96,7 +96,7 @@ local function commit(keys, args)
 	-- What this engine's last batch was answered.
 	local last, commitThen, timeThen, kind, rest = string.match(header[5] or '', '^(%d+) (%d+) (%d+) (%a)(.*)$')
 	if last and number <= tonumber(last) then
-		if moved then call('HSET', keys[HEADER], 'time', time) end
+		call('HSET', keys[HEADER], 'time', time)
 		if number < tonumber(last) then return { time, 0, 0 } end
 		local reply = { tonumber(timeThen), tonumber(commitThen), kind == 'n' and 0 or 1 }
 		if kind == 'l' then for _, one in ipairs(cmsgpack.unpack(rest)) do reply[#reply + 1] = one end end

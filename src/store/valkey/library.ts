@@ -31,8 +31,8 @@ export const functionName = (name: (typeof functions)[number]): string => `ff${L
 export const LIBRARY = `#!lua name=flowfabric
 
 local HEADER, LOG, DIRECTORY, WATCHED, TURNS, FIXED_KEYS = 1, 2, 3, 4, 5, 5
-local SHAPE, CLOCK, ENGINE, NUMBER, AT, VERSIONS, CHANNEL, OWN_CHANNEL, PARTITION, EVENTS, LENGTHS, FIXED_ARGS =
-	1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 11
+local SHAPE, CLOCK, HEARD, ENGINE, NUMBER, AT, VERSIONS, CHANNEL, OWN_CHANNEL, PARTITION, EVENTS, LENGTHS, FIXED_ARGS =
+	1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 12
 local WIDTH, VERSION_FORM, ABSENT, LENGTH_WIDTH = 14, '%014d', '00000000000000', 10
 local TOLERANCE_MS, TURN_MS, EVENT_LOG = 1000, 250, '${EVENT_LOG}'
 -- Lua hands at most about 8000 values to a function.
@@ -58,12 +58,12 @@ local function timeAfter(mark, given)
 		local t = redis.call('TIME')
 		now = t[1] * 1000 + math.floor(t[2] / 1000)
 	end
-	return now > mark and now or mark, now > mark
+	return now > mark and now or mark
 end
 
--- What a read is told. It writes nothing: only what was committed holds the time fast.
+-- What a read is told. It writes nothing: whoever heard it says so with its next commit.
 local function tell(header, given)
-	return (timeAfter(redis.call('HGET', header, 'time'), given))
+	return timeAfter(redis.call('HGET', header, 'time'), given)
 end
 
 -- The numbers of a shape: a byte each, or two of seven bits when one of them is large.

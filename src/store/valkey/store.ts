@@ -19,15 +19,19 @@ import { type PartitionKeys, partitionKeys } from "./partition-keys.ts";
 import type { Servers } from "./servers.ts";
 import { partitionTags, slotOf } from "./slots.ts";
 import { fromText, toText } from "./text.ts";
+import { WATCH_MS, WatchKeeper } from "./watch-keeper.ts";
 
 const SCAN_STEP = "1000";
 const TRIM_STEP = 256;
-const WATCH_MS = 90_000;
+/** What an engine was answered is kept for so long after its last batch. */
+const ANSWERS_MS = 86_400_000;
 
 /** A partition's keys and the slot they are all in. */
 interface Place extends PartitionKeys {
 	partition: number;
 	slot: number;
+	/** The latest time it told. */
+	heard: number;
 }
 
 export interface ValkeyStoreParts {
@@ -46,6 +50,7 @@ export class ValkeyStore implements Store {
 	readonly #servers: Servers;
 	readonly #notices: NoticeLine;
 	readonly #commitCall = new CommitCall();
+	readonly #watches: WatchKeeper;
 	readonly #places: readonly Place[];
 	readonly #testClock: (() => number) | undefined;
 	readonly #listeners: ((notice: Notice) => void)[] = [];
@@ -58,8 +63,10 @@ export class ValkeyStore implements Store {
 			...partitionKeys(prefix, tag),
 			partition,
 			slot: slotOf(String(tag)),
+			heard: 0,
 		}));
 		this.#testClock = testClock;
+		this.#watches = new WatchKeeper(partitions, (partition, keys) => this.#tellWatched(partition, keys));
 		notices.onMessage = (message) => this.#heard(message);
 	}
 
@@ -122,8 +129,11 @@ export class ValkeyStore implements Store {
 		const at = this.#at(partition);
 		const { channel, ownChannel } = this.#notices;
 		const isCluster = this.#servers.url.cluster;
-		const settings = { clock: this.#clock(), channel, ownChannel: isCluster ? "" : ownChannel, partition };
-		return commitReply(batch, await this.#plain(at, this.#commitCall.encode(at, batch, settings)));
+		const { heard } = at;
+		const settings = { clock: this.#clock(), heard, channel, ownChannel: isCluster ? "" : ownChannel, partition };
+		const reply = commitReply(batch, await this.#plain(at, this.#commitCall.encode(at, batch, settings)));
+		at.heard = Math.max(at.heard, reply.time);
+		return reply;
 	}
 
 	async events(partition: number, owner: string | undefined, after: LogPosition | undefined, count: number) {
@@ -144,7 +154,8 @@ export class ValkeyStore implements Store {
 
 	async trimEvents(partition: number, before: number) {
 		const at = this.#at(partition);
-		const [header, log] = at.fixed;
+		const [header, log, , watched] = at.fixed;
+		await this.#call(at, "sweep", [header, watched], String(ANSWERS_MS));
 		let trimmed = 0;
 		for (let from = 1; ; ) {
 			const range = [String(from), String(TRIM_STEP)];
@@ -210,10 +221,14 @@ export class ValkeyStore implements Store {
 	}
 
 	watch(partition: number, key: string): () => void {
+		return this.#watches.add(partition, key);
+	}
+
+	/** If it fails, the next time, or the caller's next look, makes up for it. */
+	#tellWatched(partition: number, keys: readonly string[]): void {
 		const at = this.#at(partition);
 		const [header, , , watched] = at.fixed;
-		this.#call(at, "watch", [header, watched], String(WATCH_MS), toText(key)).catch(() => {});
-		return () => {};
+		this.#call(at, "watch", [header, watched], String(WATCH_MS), ...keys.map(toText)).catch(() => {});
 	}
 
 	onNotice(listener: (notice: Notice) => void): void {
@@ -222,6 +237,7 @@ export class ValkeyStore implements Store {
 
 	async close(): Promise<void> {
 		this.#listeners.length = 0;
+		this.#watches.close();
 		this.#notices.close();
 		this.#servers.close();
 	}
@@ -231,7 +247,10 @@ export class ValkeyStore implements Store {
 		const notice: Notice = {
 			partition: Number(partition),
 			queues: names.slice(0, filled).map(fromText),
-			changed: names.slice(filled).map(fromText),
+			changed: names
+				.slice(filled)
+				.map(fromText)
+				.filter((key) => this.#watches.has(Number(partition), key)),
 			...(due === "" ? undefined : { due: Number(due) }),
 		};
 		for (const listener of this.#listeners) listener(notice);
@@ -247,7 +266,10 @@ export class ValkeyStore implements Store {
 		keys: string[],
 		...args: string[]
 	): Promise<[time: number, answer: T, more: More]> {
-		return this.#plain(at, ["FCALL", functionName(name), String(keys.length), ...keys, this.#clock(), ...args]);
+		const call: Call = ["FCALL", functionName(name), String(keys.length), ...keys, this.#clock(), ...args];
+		const [time, answer, more] = await this.#plain<[number, T, More]>(at, call);
+		at.heard = Math.max(at.heard, time);
+		return [at.heard, answer, more];
 	}
 
 	async #plain<T>(at: Place, call: Call): Promise<T> {
