@@ -36,6 +36,6 @@ export class PausedLanes {
 			// Not known to be paused any more: looking at its queues does no harm.
 		}
 		this.#watched.get(name)?.();
-		if (this.#watched.delete(name) && !this.#engine.closed) await dispatcher.lookAt([partition]);
+		if (this.#watched.delete(name) && !this.#engine.closed) await dispatcher.work.lookAt([partition]);
 	}
 }

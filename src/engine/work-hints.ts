@@ -1,5 +1,5 @@
 import type { Offer } from "../kernel/matching.ts";
-import { eligibleQueuePrefix } from "../kernel/placement.ts";
+import { ELIGIBLE, eligibleQueuePrefix } from "../kernel/placement.ts";
 import { HeadOrder, UNKNOWN } from "./head-order.ts";
 import { classOf, lacksFor, servesQueue } from "./offers.ts";
 import type { QueueHeads } from "./queue-heads.ts";
@@ -157,3 +157,8 @@ export function accepts({ namespace, lanes, offer }: Wanted, queue: string): boo
 	const { prefix } = classOf(queue);
 	return lanes.some((lane) => eligibleQueuePrefix(namespace, lane) === prefix) && servesQueue(offer, queue);
 }
+
+/** A lane's name across namespaces. */
+export const laneName = (namespace: string, lane: string): string => `${namespace},${lane}`;
+
+export const laneNameOf = (queue: string): string => classOf(queue).prefix.slice(ELIGIBLE.length, -1);

@@ -1,5 +1,13 @@
 import { type Placement, placement } from "./placement.ts";
 import { decode, isBusy } from "./records/record-types.ts";
+import {
+	type AnnounceCommand,
+	type AnnounceOutcome,
+	announce,
+	type WithdrawCommand,
+	type WithdrawOutcome,
+	withdraw,
+} from "./rules/announce.ts";
 import { type CancelCommand, type CancelOutcome, cancel } from "./rules/cancel.ts";
 import {
 	type ChangeLaneCommand,
@@ -86,6 +94,8 @@ export interface Rules {
 	blockRoute: Rule<BlockRouteCommand, RouteOutcome>;
 	unblockRoute: Rule<UnblockRouteCommand, RouteOutcome>;
 	noteTrim: Rule<NoteTrimCommand, NoteTrimOutcome>;
+	announce: Rule<AnnounceCommand, AnnounceOutcome>;
+	withdraw: Rule<WithdrawCommand, WithdrawOutcome>;
 }
 
 export type Op = keyof Rules;
@@ -129,6 +139,8 @@ export const kernel: Kernel = {
 		blockRoute,
 		unblockRoute,
 		noteTrim,
+		announce,
+		withdraw,
 	},
 	placement,
 	decode,

@@ -1,6 +1,7 @@
 import { slotOf, trustedSlot } from "../ids.ts";
 import { attemptDefaults } from "./attempt.ts";
 import { CLAIM_REQUEST_PREFIX, claimRequestDefaults } from "./claim-request.ts";
+import { ENGINES_KEY, ENGINES_SLOT, enginesDefaults } from "./engines.ts";
 import { EVENT_LOG_KEY, eventLogDefaults } from "./event-log.ts";
 import { type ExecutionRecord, executionDefaults } from "./execution.ts";
 import { grantDefaults } from "./grant.ts";
@@ -20,7 +21,8 @@ export type RecordType =
 	| "worker"
 	| "ticket"
 	| "grant"
-	| "eventLog";
+	| "eventLog"
+	| "engines";
 
 export const defaultsOf: Record<RecordType, object> = {
 	execution: executionDefaults,
@@ -33,6 +35,7 @@ export const defaultsOf: Record<RecordType, object> = {
 	ticket: ticketDefaults,
 	grant: grantDefaults,
 	eventLog: eventLogDefaults,
+	engines: enginesDefaults,
 };
 
 /** A key tells what kind of record it names; undefined for keys of a later version. */
@@ -46,6 +49,7 @@ export function recordTypeOf(key: string): RecordType | undefined {
 	if (key.startsWith(TICKET_PREFIX)) return "ticket";
 	if (key.startsWith("gr_")) return "grant";
 	if (key === EVENT_LOG_KEY) return "eventLog";
+	if (key === ENGINES_KEY) return "engines";
 	return undefined;
 }
 
@@ -87,6 +91,8 @@ export function slotOfKey(key: string): number | undefined {
 			return slotOfLaneHomeKey(key);
 		case "worker":
 			return slotOfWorkerKey(key);
+		case "engines":
+			return ENGINES_SLOT;
 		default:
 			return undefined;
 	}
