@@ -57,7 +57,9 @@ async function withVersions(store: Store, partition: number, planned: ReturnType
 
 /** All a partition holds, without the numbers that stores may choose differently. */
 async function contents(store: Store, partition: number): Promise<unknown> {
-	const { records } = await store.scan(partition, undefined, 1000);
+	const records: StoredRecord[] = [];
+	for await (const record of allRecords(store, partition, 1000)) records.push(record);
+	records.sort((a, b) => (a.key < b.key ? -1 : 1));
 	const { events } = await store.events(partition, undefined, undefined, 10_000);
 	const { blobs } = await store.readBlobs(partition, KEYS);
 	const { queues } = await store.queues(partition, "");
