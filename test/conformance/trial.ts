@@ -8,7 +8,7 @@ import {
 	type Unit,
 	unitOf,
 } from "../../src/store/port.ts";
-import { allBlobKeys, allRecords } from "../../src/store/scanning.ts";
+import { blobKeysOf, recordsOf } from "./scanned.ts";
 import { type OpenStore, type StoreRow, TestClock } from "./stores.ts";
 
 /** Registers a case; every case gets a new, empty store. */
@@ -94,16 +94,12 @@ export class Trial {
 
 	/** All records of a partition, in the order of their keys. */
 	async records(partition = this.home): Promise<StoredRecord[]> {
-		const found: StoredRecord[] = [];
-		for await (const record of allRecords(this.#store, partition, 10)) found.push(record);
-		return found.sort((a, b) => (a.key < b.key ? -1 : 1));
+		return recordsOf(this.#store, partition);
 	}
 
 	/** Keys of all blobs of a partition, in order. */
 	async blobKeys(partition = this.home): Promise<string[]> {
-		const found: string[] = [];
-		for await (const key of allBlobKeys(this.#store, partition, 10)) found.push(key);
-		return found.sort();
+		return blobKeysOf(this.#store, partition);
 	}
 
 	async blob(key: string, partition = this.home): Promise<number[] | undefined> {
