@@ -284,9 +284,9 @@ export class PartitionRunner {
 				this.#line.worked();
 				return reply;
 			} catch (error) {
-				const certain = error instanceof StoreError && error.applied === "no";
+				const refused = error instanceof StoreError && error.applied === "no" && !error.passing;
 				this.#line.failed();
-				if (certain || this.#closed) {
+				if (refused || this.#closed) {
 					const refusal = refusalError(refuse("store_unavailable"), error);
 					for (const draft of drafts) this.#abandon(draft, (running) => running.reject(refusal));
 					return undefined;
