@@ -1,17 +1,14 @@
 import type { Clock } from "../contract/clock.ts";
 import { refusalError } from "../contract/errors.ts";
-import { refuse } from "../kernel/outcome.ts";
 import { queueScore } from "../kernel/placement.ts";
 import type { ExecutionRecord } from "../kernel/records/execution.ts";
 import type { ClaimCommand, ClaimOutcome } from "../kernel/rules/claim.ts";
-import type { Entry } from "../kernel/tx.ts";
 import type { UuidMint } from "./mint.ts";
-import { PartitionLooks } from "./partition-looks.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
-import { PartitionScan } from "./partition-scan.ts";
 import { MAX_UNIT_RECORDS } from "./unit-draft.ts";
 import { type Waiter, WaitingClaims } from "./waiting-claims.ts";
-import { acceptsKind, type Wanted, WorkHints } from "./work-hints.ts";
+import { type Search, type Share, WorkFinder } from "./work-finder.ts";
+import type { Wanted } from "./work-hints.ts";
 
 /** A claim with every default filled in. */
 export interface Claim extends Wanted {
@@ -32,28 +29,14 @@ export interface RememberedRequest {
 	repeated: boolean;
 }
 
-/** A claim being served, and how many partitions could be asked for it. */
-interface Call {
-	claim: Claim;
-	waiter: Waiter;
-	signal: AbortSignal | undefined;
-	answered: number;
-	failed: number;
-}
-
-/** Work for one lane in one partition. */
-interface Share {
-	partition: number;
-	queues: string[];
-	count: number;
-}
-
 export interface ClaimDispatcherOptions {
 	runners: readonly PartitionRunner[];
 	clock: Clock;
 	mint: UuidMint;
 	/** Whether other engines may take work too: what is known here of a queue may then be old. */
 	shared: boolean;
+	/** Where this engine comes first for a lane; undefined when it does everywhere. */
+	preferred(lane: string): ReadonlySet<number> | undefined;
 	/** A partition could not be read and was passed over. */
 	onSkipped(partition: number, error: unknown): void;
 }
@@ -66,96 +49,79 @@ const RETRY_MIN_MS = 4;
 const LOOK_PATIENCE_MS = 1000;
 
 /**
- * Hands out work. How it finds it:
- *
- * - Hints say which queues have work. A claim takes from those: the best among the partitions it probes, lane by lane in
- *   the order it gave.
- * - If it found nothing it asks the partitions of its window that are not known here which queues are not empty. What is
- *   known stays so by notices: whatever comes later finds the claim waiting, and nothing that was there is slept through.
- * - Work wakes the claim that waits longest. A claim that leaves, for whatever reason, wakes the next if work is left.
+ * Hands out work. A claim takes what the finder shows it, lane by lane in the order it gave; if there is nothing it waits.
+ * Work wakes the claim that waits longest. A claim that leaves, for whatever reason, wakes the next if work is left.
  */
 export class ClaimDispatcher {
-	readonly #options: ClaimDispatcherOptions;
+	readonly work: WorkFinder;
 	readonly #runners: readonly PartitionRunner[];
 	readonly #clock: Clock;
-	readonly #hints: WorkHints;
-	readonly #waiting: WaitingClaims;
-	readonly #scan: PartitionScan;
-	readonly #looks: PartitionLooks;
+	readonly #mint: UuidMint;
+	readonly waiting: WaitingClaims;
 	#closed = false;
 
-	constructor(options: ClaimDispatcherOptions) {
-		const { runners, clock, onSkipped } = options;
-		this.#options = options;
-		this.#runners = runners;
-		this.#clock = clock;
-		this.#hints = new WorkHints(runners.length);
-		this.#waiting = new WaitingClaims(clock);
-		this.#scan = new PartitionScan(runners.length);
-		const onFound = (partition: number, queue: string) => void this.hasWork(partition, queue);
-		this.#looks = new PartitionLooks({ runners, clock, onFound, onFailed: onSkipped });
-	}
-
-	/** A queue has work, or may have; true when that woke a claim. */
-	hasWork(partition: number, queue: string): boolean {
-		this.#hints.heat(partition, queue);
-		return this.#waiting.wakeFor(queue);
-	}
-
-	/** Work that was told of while it was on its way is now stored; whoever looked for it too early found nothing. */
-	hasStored(partition: number, queue: string): void {
-		if (this.#hints.isHot(partition, queue)) this.#hints.heat(partition, queue);
-		else this.hasWork(partition, queue);
-	}
-
-	/** Looks anew at these partitions: notices may have been missed, or what kept their work back is gone. */
-	lookAt(partitions: readonly number[]): Promise<void> {
-		return this.#looks.refresh(partitions);
-	}
-
-	/** At the start, so that the first claims see all there is. */
-	lookEverywhere(): Promise<void> {
-		return this.lookAt([...this.#runners.keys()]);
+	constructor({ mint, ...options }: ClaimDispatcherOptions) {
+		this.#runners = options.runners;
+		this.#clock = options.clock;
+		this.#mint = mint;
+		this.waiting = new WaitingClaims(options.clock);
+		this.work = new WorkFinder({ ...options, onWork: (queue) => this.waiting.wakeFor(queue) });
 	}
 
 	async claim(claim: Claim, signal?: AbortSignal): Promise<ExecutionRecord[]> {
-		const waiter = this.#waiting.enter(claim);
-		const call: Call = { claim, waiter, signal, answered: 0, failed: 0 };
+		const waiter = this.waiting.enter(claim);
+		const search: Search = {
+			wanted: claim,
+			instanceId: claim.instanceId,
+			answered: 0,
+			failed: 0,
+			everywhere: false,
+		};
 		const deadline = this.#clock.monotonic() + claim.waitMs;
 		try {
 			for (let tries = 0; ; tries++) {
-				this.#scan.turn(this.#clock.monotonic());
-				let taken = await this.#take(call);
-				if (taken.length === 0 && !claim.request?.repeated && (await this.#lookAround(call))) {
-					taken = await this.#take(call);
+				this.work.turn(search);
+				let taken = await this.#take(claim, search);
+				if (taken.length === 0 && !claim.request?.repeated && (await this.#lookAround(search, waiter, signal))) {
+					taken = await this.#take(claim, search);
 				}
 				const left = deadline - this.#clock.monotonic();
 				const over = left <= 0 || signal?.aborted || this.#closed || claim.request?.repeated;
 				if (taken.length > 0 || over) return taken;
 				// A queue still hot had entries that others took first: look again soon, and less soon each time.
-				const pause = this.#hints.has(claim) ? Math.min(left, RETRY_MIN_MS * 2 ** Math.min(tries, 8)) : left;
-				await this.#waiting.sleep(waiter, pause, signal);
+				const pause = this.work.hasFor(claim) ? Math.min(left, RETRY_MIN_MS * 2 ** Math.min(tries, 8)) : left;
+				await this.waiting.sleep(waiter, pause, signal);
 			}
 		} finally {
-			this.#waiting.leave(waiter);
-			this.#waiting.wakeNext((wanted) => this.#hints.has(wanted));
+			this.waiting.leave(waiter);
+			this.waiting.wakeNext((wanted) => this.work.hasFor(wanted));
 		}
 	}
 
 	/** Ends every wait; the claims come back empty. */
 	close(): void {
 		this.#closed = true;
-		this.#looks.close();
-		this.#waiting.wakeAll();
+		this.work.close();
+		this.waiting.wakeAll();
 	}
 
-	async #take(call: Call): Promise<ExecutionRecord[]> {
-		const { claim } = call;
+	/** True when partitions had to be asked. Work that appears meanwhile does not wait for the slowest of them. */
+	async #lookAround(search: Search, waiter: Waiter, signal: AbortSignal | undefined): Promise<boolean> {
+		const looking = this.work.lookAround(search);
+		if (!looking) return false;
+		const woken = this.waiting.sleep(waiter, LOOK_PATIENCE_MS, signal);
+		await Promise.race([looking, woken]).finally(() => waiter.wake?.());
+		// If it fails later, other claims will tell.
+		looking.catch(() => {});
+		return true;
+	}
+
+	async #take(claim: Claim, search: Search): Promise<ExecutionRecord[]> {
 		const taken: ExecutionRecord[] = [];
 		let budget = INPUT_BUDGET;
 		for (const lane of claim.lanes) {
 			while (taken.length < claim.max && budget > 0 && !claim.request?.repeated) {
-				const shares = await this.#plan(call, lane, claim.max - taken.length);
+				const shares = await this.work.plan(search, lane, claim.max - taken.length, taken.length === 0);
 				if (shares.length === 0) break;
 				const executions = await this.#takeShares(claim, lane, shares, budget, taken.length === 0);
 				taken.push(...executions);
@@ -164,58 +130,6 @@ export class ClaimDispatcher {
 			}
 		}
 		return taken;
-	}
-
-	/** How many to take from which partition, the best first. */
-	async #plan(call: Call, lane: string, wanted: number): Promise<Share[]> {
-		const { claim } = call;
-		const partitions = this.#hints.partitions(claim.namespace, lane);
-		if (partitions.length === 0) return [];
-		const candidates: (Entry & { partition: number; queue: string })[] = [];
-		const probes = this.#scan.nearest(claim.instanceId, partitions).flatMap((partition) =>
-			this.#hints
-				.queues(claim.namespace, lane, partition)
-				.filter((queue) => acceptsKind(claim, lane, queue))
-				.map(async (queue) => {
-					for (const { key, score } of await this.#probe(call, partition, queue, wanted))
-						candidates.push({ key, score, partition, queue });
-				}),
-		);
-		await Promise.all(probes);
-		candidates.sort((a, b) => a.score - b.score || (a.key < b.key ? -1 : 1));
-		const shares = new Map<number, Share>();
-		for (const { partition, queue } of candidates.slice(0, wanted)) {
-			const share = shares.get(partition) ?? { partition, queues: [], count: 0 };
-			shares.set(partition, share);
-			share.count += 1;
-			if (!share.queues.includes(queue)) share.queues.push(queue);
-		}
-		return [...shares.values()];
-	}
-
-	/**
-	 * The best entries of a queue. Where others write too, only the store can say that a queue is empty: while our own
-	 * commit that takes the last entry known here is on its way, another's may add one, and no notice tells of that.
-	 */
-	async #probe(call: Call, partition: number, queue: string, wanted: number): Promise<readonly Entry[]> {
-		const runner = this.#runners[partition] as PartitionRunner;
-		const stamp = this.#hints.stampOf(partition, queue);
-		try {
-			const known = runner.heads.first(queue, wanted);
-			let entries = known ?? (await runner.look(queue, wanted));
-			if (known?.length === 0 && this.#options.shared) {
-				entries = (await runner.ask((store, at) => store.first(at, queue, wanted))).entries;
-				if (entries.length > 0) runner.heads.forget(queue);
-			}
-			call.answered += 1;
-			if (entries.length === 0) this.#hints.cool(partition, queue, stamp);
-			return entries;
-		} catch (error) {
-			call.failed += 1;
-			this.#looks.failed(partition, error);
-			this.#hints.cool(partition, queue);
-			return [];
-		}
 	}
 
 	/**
@@ -259,7 +173,7 @@ export class ClaimDispatcher {
 			queues: share.queues,
 			kinds: claim.kinds,
 			max,
-			leaseUuids: Array.from({ length: max }, () => this.#options.mint.next()),
+			leaseUuids: Array.from({ length: max }, () => this.#mint.next()),
 			leaseMs: claim.leaseMs,
 			workerId: claim.workerId,
 			instanceId: claim.instanceId,
@@ -275,38 +189,8 @@ export class ClaimDispatcher {
 			claim.request.repeated = true;
 			return [];
 		}
-		if (outcome.executions.length === 0) this.#ledNowhere(share, outcome.lanePaused === true);
+		if (outcome.executions.length === 0) this.work.ledNowhere(share, outcome.lanePaused === true);
 		return outcome.executions;
-	}
-
-	/** Entries that gave nothing: either nobody may have them now, or others took them and the index will tell. */
-	#ledNowhere({ partition, queues }: Share, paused: boolean): void {
-		// Nothing tells when the lane is open again: whoever claims next looks.
-		if (paused) this.#looks.doubt(partition);
-		for (const queue of queues) {
-			if (paused) this.#hints.cool(partition, queue);
-			else this.#runners[partition]?.heads.forget(queue);
-		}
-	}
-
-	/**
-	 * Asks the partitions of the claim's window that are not known here what they have, and all of them if nobody has
-	 * answered yet; true when some had to be asked. Work that appears meanwhile does not wait for the slowest of them.
-	 */
-	async #lookAround(call: Call): Promise<boolean> {
-		const window = this.#scan.window(call.claim.instanceId);
-		const cutOff = call.failed > 0 && call.answered === 0;
-		const asked = cutOff ? window : window.filter((partition) => !this.#looks.isKnown(partition));
-		if (asked.length === 0) return false;
-		let failed = 0;
-		const looks = asked.map(async (partition) => {
-			if (!(await this.#looks.look(partition))) failed += 1;
-		});
-		void Promise.all(looks).then(() => call.waiter.wake?.());
-		await this.#waiting.sleep(call.waiter, LOOK_PATIENCE_MS, call.signal);
-		if (failed === window.length) throw refusalError(refuse("store_unavailable"));
-		call.answered += asked.length - failed;
-		return true;
 	}
 }
 

@@ -10,6 +10,8 @@ const PAGE = 256;
 const FAILURES_BEFORE_PARKING = 3;
 const PARKED_MS = 60_000;
 const RETRY_MS = 1000;
+/** What another engine minds is its own for this long after its time. */
+const OTHERS_FIRST_MS = 3000;
 
 export interface DueMinderOptions {
 	runner: PartitionRunner;
@@ -31,6 +33,9 @@ export interface DuePass {
 /**
  * Minds everything with a due time in one partition. It sleeps until the earliest due time it knows of; commits and
  * notices that bring an earlier one wake it. An item that keeps failing is parked and never holds up those behind it.
+ *
+ * Where another engine minds the partition, this one does so later, and leaves alone what that one is busy with: it does
+ * only what was due long ago and stayed the first in the line from one look to the next, as when a notice was lost.
  */
 export class DueMinder {
 	readonly #options: DueMinderOptions;
@@ -39,6 +44,10 @@ export class DueMinder {
 	readonly #failures = new Map<string, number>();
 	readonly #parked = new Set<string>();
 	#wakeAt = Number.POSITIVE_INFINITY;
+	/** How long after its time something is looked at here. */
+	#lagMs = 0;
+	/** What was overdue at the head of the line when it was last looked at for another engine. */
+	#overdue: string | undefined;
 	#disarm: (() => void) | undefined;
 	#pass: Promise<void> | undefined;
 	#closed = false;
@@ -59,8 +68,18 @@ export class DueMinder {
 
 	/** Something is due at this time of the store. */
 	expect(at: number): void {
-		if (this.#closed || at >= this.#wakeAt) return;
-		this.#arm(at);
+		const wakeAt = at + this.#lagMs;
+		if (this.#closed || wakeAt >= this.#wakeAt) return;
+		this.#arm(wakeAt);
+	}
+
+	/** Whether it is for this engine to mind the partition. */
+	mind(isOurs: boolean): void {
+		const lagMs = isOurs ? 0 : OTHERS_FIRST_MS;
+		if (lagMs === this.#lagMs) return;
+		this.#lagMs = lagMs;
+		this.#overdue = undefined;
+		if (isOurs) this.look();
 	}
 
 	/** Looks now, whatever is expected. */
@@ -94,7 +113,7 @@ export class DueMinder {
 			})
 			.then((next) => {
 				this.#pass = undefined;
-				this.#arm(Math.min(next, this.#wakeAt));
+				this.#arm(Math.min(next + this.#lagMs, this.#wakeAt));
 			});
 	}
 
@@ -109,7 +128,8 @@ export class DueMinder {
 		for (;;) {
 			const { entries } = await runner.ask((store, partition) => store.first(partition, DUE_QUEUE, PAGE, after));
 			const now = runner.time.now();
-			const due = entries.filter((entry) => entry.score <= now);
+			const due = entries.filter((entry) => entry.score <= now - this.#lagMs);
+			if (this.#leaves(due[0])) return now;
 			const ready = due.filter((entry) => !this.#waits(entry.key, now));
 			await Promise.all(ready.map((entry) => this.#tick(entry, done)));
 			items += ready.length;
@@ -121,6 +141,13 @@ export class DueMinder {
 			}
 			after = entries.at(-1);
 		}
+	}
+
+	/** Whether this is still another engine's to do. */
+	#leaves(head: QueuePosition | undefined): boolean {
+		if (this.#lagMs === 0 || !head || this.#overdue === head.key) return false;
+		this.#overdue = head.key;
+		return true;
 	}
 
 	#waits(key: string, now: number): boolean {

@@ -4,16 +4,20 @@ import { SLOTS, slotOfId } from "../kernel/ids.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { kernel as theKernel } from "../kernel/kernel.ts";
 import { DUE_QUEUE, ELIGIBLE } from "../kernel/placement.ts";
+import { ENGINES_SLOT } from "../kernel/records/engines.ts";
 import { EVENT_LOG, type Notice, type Store } from "../store/port.ts";
 import { ClaimDispatcher } from "./claim-dispatcher.ts";
 import { ClaimRequests } from "./claim-requests.ts";
-import { DueMinder } from "./due-minder.ts";
 import { DutyLog } from "./duty-log.ts";
-import { trimEvents } from "./event-trimmer.ts";
+import { EventTrimmer } from "./event-trimmer.ts";
 import { Gathering } from "./gathering.ts";
+import { Minding } from "./minding.ts";
 import { UuidMint } from "./mint.ts";
 import type { EngineObserver } from "./observer.ts";
 import { type BatchReport, PartitionRunner } from "./partition-runner.ts";
+import { Preferences } from "./preferences.ts";
+import { type LiveEngine, Presence, type PresenceTimes } from "./presence.ts";
+import { Sweep } from "./sweep.ts";
 import { Throughput } from "./throughput.ts";
 import type { UnitDraft } from "./unit-draft.ts";
 import { Watchers } from "./watchers.ts";
@@ -27,6 +31,8 @@ export interface EngineOptions {
 	onFault?: (fault: { about: string; error: unknown }) => void;
 	cachedRecords?: number;
 	engineId?: string;
+	/** How this engine tells others on a shared store that it is there. */
+	presence?: Partial<PresenceTimes>;
 	/** Random hex digits for ids, given by the simulator. */
 	randomHex?: (bytes: number) => string;
 }
@@ -42,7 +48,6 @@ export interface EngineCounters {
 }
 
 const DEFAULT_CACHED_RECORDS = 20_000;
-const SWEEP_MS = 300_000;
 
 /**
  * The machinery of one engine: a runner, a minder and queue heads per partition, and one dispatcher for claims. It knows
@@ -66,9 +71,13 @@ export class Engine {
 	onCommitted: ((unit: UnitDraft) => void) | undefined;
 	/** Counts what happens here; whoever wants metrics sets it. */
 	observer: EngineObserver | undefined;
-	readonly #minders: readonly DueMinder[];
+	readonly #minding: Minding;
+	readonly #sweep: Sweep;
+	readonly #trimmer: EventTrimmer;
+	/** Absent on a store that nobody else can have open. */
+	readonly #presence: Presence | undefined;
+	readonly #preferences: Preferences;
 	readonly #onFault: NonNullable<EngineOptions["onFault"]>;
-	#stopSweep: (() => void) | undefined;
 	readonly #skippedFor = new Set<string>();
 	/** Partitions whose notices may have been missed. */
 	readonly #gaps = new Set<number>();
@@ -87,6 +96,7 @@ export class Engine {
 		const { partitions } = this.store;
 		const idMint = new UuidMint(() => Date.now(), options.randomHex);
 		const engineId = options.engineId ?? idMint.next();
+		this.#preferences = new Preferences(engineId, partitions);
 		this.runners = Array.from(
 			{ length: partitions },
 			(_, partition) =>
@@ -98,7 +108,7 @@ export class Engine {
 					clock: this.clock,
 					random: this.random,
 					cacheCapacity: Math.max(256, Math.floor((options.cachedRecords ?? DEFAULT_CACHED_RECORDS) / partitions)),
-					onQueued: (queue, at) => queue.startsWith(ELIGIBLE) && this.dispatcher.hasWork(at, queue),
+					onQueued: (queue, at) => queue.startsWith(ELIGIBLE) && this.dispatcher.work.hasWork(at, queue),
 					onCommitted: (unit, at) => this.#committed(unit, at),
 					onAbandoned: (unit, at) => this.#abandoned(unit, at),
 					onCorrupt: (key, why) => this.#onFault({ about: `record ${key} cannot be read: ${why}`, error: undefined }),
@@ -112,37 +122,56 @@ export class Engine {
 			clock: this.clock,
 			mint: this.mint,
 			shared: this.store.shared,
+			preferred: (lane) => this.#preferences.inLane(lane),
 			onSkipped: (_, error) => this.#skipped(error),
 		});
 		this.claimRequests = new ClaimRequests(this.runners, this.dispatcher, this.kernel, this.mint);
-		this.#minders = this.runners.map(
-			(runner) =>
-				new DueMinder({
-					runner,
-					clock: this.clock,
-					random: this.random,
-					onPass: ({ startedAt, durationMs, items, done }) => {
-						this.duties.ran("due", startedAt, durationMs, { items });
-						for (const [duty, run] of done) {
-							this.duties.ran(duty, startedAt, durationMs, run);
-							this.observer?.duty(duty, run.items);
-						}
-					},
-					onFailure: (key, error, parked) => {
-						this.duties.failed("due");
-						this.#onFault({ about: parked ? `${key} is parked` : key, error });
-					},
-				}),
-		);
+		this.#minding = new Minding({
+			runners: this.runners,
+			clock: this.clock,
+			random: this.random,
+			onPass: ({ startedAt, durationMs, items, done }) => {
+				this.duties.ran("due", startedAt, durationMs, { items });
+				for (const [duty, run] of done) {
+					this.duties.ran(duty, startedAt, durationMs, run);
+					this.observer?.duty(duty, run.items);
+				}
+			},
+			onFailure: (key, error, parked) => {
+				this.duties.failed("due");
+				this.#onFault({ about: parked ? `${key} is parked` : key, error });
+			},
+		});
+		this.#trimmer = new EventTrimmer(this.runners, this.kernel);
+		this.#sweep = new Sweep({
+			runners: this.runners,
+			clock: this.clock,
+			onChanged: (changed) => this.#lookAnew(changed),
+			afterPass: () => this.#trimEvents(),
+		});
+		const meetingPlace = this.runners[ENGINES_SLOT % partitions];
+		this.#presence =
+			this.store.shared && meetingPlace
+				? new Presence({
+						engineId,
+						runner: meetingPlace,
+						clock: this.clock,
+						...(options.presence ? { times: options.presence } : undefined),
+						claims: () => this.dispatcher.waiting.lanes(),
+						onLive: (engines) => this.#shareWith(engines),
+						onFailure: (error) => this.#onFault({ about: "other engines could not be told of this one", error }),
+					})
+				: undefined;
 		this.store.onNotice((notice) => this.#noticed(notice));
 	}
 
 	/** Hears every partition's time and begins to mind what is due. */
 	async start(): Promise<void> {
-		await Promise.all(this.runners.map((runner) => runner.greet()));
-		await this.dispatcher.lookEverywhere();
-		for (const minder of this.#minders) minder.look();
-		this.#sweepLater();
+		const commits = await Promise.all(this.runners.map((runner) => runner.greet()));
+		await this.#presence?.start();
+		await this.dispatcher.work.lookEverywhere();
+		this.#minding.look(this.runners.keys());
+		this.#sweep.start(commits);
 	}
 
 	/** The partition of an id, or `invalid_input` naming the field. */
@@ -162,7 +191,7 @@ export class Engine {
 
 	/** Items with a due time that were put aside because they kept failing. */
 	get parked(): number {
-		return this.#minders.reduce((sum, minder) => sum + minder.parked, 0);
+		return this.#minding.parked;
 	}
 
 	/** The runner of a partition, for as long as the engine is open. */
@@ -175,7 +204,7 @@ export class Engine {
 
 	/** True when nothing runs and nothing is due. */
 	get idle(): boolean {
-		return this.runners.every((runner) => runner.idle) && this.#minders.every((minder) => minder.idle);
+		return this.runners.every((runner) => runner.idle) && this.#minding.idle;
 	}
 
 	get closed(): boolean {
@@ -192,10 +221,11 @@ export class Engine {
 
 	async close(): Promise<void> {
 		this.#closed = true;
-		this.#stopSweep?.();
+		this.#sweep.close();
 		this.dispatcher.close();
 		this.watchers.changedAll();
-		await Promise.all(this.#minders.map((minder) => minder.close()));
+		await this.#minding.close();
+		await this.#presence?.close();
 		await Promise.all(this.runners.map((runner) => runner.close()));
 		await this.store.close();
 	}
@@ -217,8 +247,8 @@ export class Engine {
 	#committed(unit: UnitDraft, partition: number): void {
 		for (const { key, after } of unit.written) {
 			for (const { queue, score } of after) {
-				if (queue === DUE_QUEUE) this.#minders[partition]?.expect(score);
-				else if (queue.startsWith(ELIGIBLE)) this.dispatcher.hasStored(partition, queue);
+				if (queue === DUE_QUEUE) this.#minding.expect(partition, score);
+				else if (queue.startsWith(ELIGIBLE)) this.dispatcher.work.hasStored(partition, queue);
 			}
 			if (this.watchers.size > 0) this.watchers.changed(key);
 		}
@@ -233,7 +263,7 @@ export class Engine {
 	/** Whoever looked while the unit was on its way may have found its queues empty. */
 	#abandoned(unit: UnitDraft, partition: number): void {
 		for (const { before } of unit.written) {
-			for (const { queue } of before) if (queue.startsWith(ELIGIBLE)) this.dispatcher.hasStored(partition, queue);
+			for (const { queue } of before) if (queue.startsWith(ELIGIBLE)) this.dispatcher.work.hasStored(partition, queue);
 		}
 	}
 
@@ -253,9 +283,9 @@ export class Engine {
 			if (!queue.startsWith(ELIGIBLE)) continue;
 			const { heads } = this.runner(notice.partition);
 			if (heads.peek(queue) === null) heads.forget(queue);
-			this.dispatcher.hasWork(notice.partition, queue);
+			this.dispatcher.work.hasHeard(notice.partition, queue);
 		}
-		if (notice.due !== undefined) this.#minders[notice.partition]?.expect(notice.due);
+		if (notice.due !== undefined) this.#minding.expect(notice.partition, notice.due);
 		for (const key of notice.changed) this.watchers.changed(key);
 	}
 
@@ -267,36 +297,31 @@ export class Engine {
 			if (this.#closed) return;
 			const partitions = [...this.#gaps];
 			this.#gaps.clear();
-			for (const at of partitions) this.#minders[at]?.look();
-			void this.dispatcher.lookAt(partitions);
-			this.watchers.changedAll();
+			this.#lookAnew(partitions);
 		});
 	}
 
-	/** The slow net under lost notices, and the end of old events. */
-	#sweepLater(): void {
-		this.#stopSweep = this.clock.setTimer(SWEEP_MS, () => {
-			for (const minder of this.#minders) minder.look();
-			this.watchers.changedAll();
-			void this.#trimEvents().finally(() => {
-				if (!this.#closed) this.#sweepLater();
-			});
-		});
+	#lookAnew(partitions: readonly number[]): void {
+		this.#minding.look(partitions);
+		void this.dispatcher.work.lookAt(partitions);
+		this.watchers.changedAll();
+	}
+
+	/** Engines that hear of each other share out; while they differ about who is there, some partitions have two or none. */
+	#shareWith(engines: readonly LiveEngine[]): void {
+		if (!this.#preferences.update(engines)) return;
+		this.#minding.mind(this.#preferences.minding);
+		this.gathering.prefer(this.#preferences.gathering);
 	}
 
 	async #trimEvents(): Promise<void> {
 		const startedAt = this.now();
 		const began = this.clock.monotonic();
-		let items = 0;
-		for (const runner of this.runners) {
-			try {
-				items += await trimEvents(runner, this.kernel);
-			} catch (error) {
-				if (this.#closed) return;
-				this.duties.failed("event_trimmer");
-				this.#onFault({ about: "events could not be trimmed", error });
-			}
-		}
+		const items = await this.#trimmer.run(this.#minding.own, (error) => {
+			if (this.#closed) return;
+			this.duties.failed("event_trimmer");
+			this.#onFault({ about: "events could not be trimmed", error });
+		});
 		this.duties.ran("event_trimmer", startedAt, this.clock.monotonic() - began, { items });
 	}
 }

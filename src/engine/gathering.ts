@@ -10,27 +10,44 @@ const ENOUGH = 32;
  */
 export class Gathering {
 	readonly #runners: readonly PartitionRunner[];
-	#current = 0;
+	#partitions: readonly number[];
+	/** Where in the list of partitions it gathers now. */
+	#place = 0;
 
 	constructor(runners: readonly PartitionRunner[]) {
 		this.#runners = runners;
+		this.#partitions = [...runners.keys()];
+	}
+
+	/** Gathers in these from now on; in all when there are none. */
+	prefer(partitions: readonly number[]): void {
+		this.#partitions = partitions.length > 0 ? partitions : [...this.#runners.keys()];
+		this.#place = 0;
 	}
 
 	next(): number {
-		const { gathered, isAway } = this.#runners[this.#current] as PartitionRunner;
-		if (gathered > 0 && gathered < ENOUGH && !isAway) return this.#current;
-		const count = this.#runners.length;
-		let least = this.#current;
+		const { gathered, isAway } = this.#runnerAt(this.#place);
+		if (gathered > 0 && gathered < ENOUGH && !isAway) return this.#partitionAt(this.#place);
+		const count = this.#partitions.length;
+		let least = this.#place;
 		for (let step = 1; step <= count; step++) {
-			const candidate = (this.#current + step) % count;
-			const runner = this.#runners[candidate] as PartitionRunner;
+			const candidate = (this.#place + step) % count;
+			const runner = this.#runnerAt(candidate);
 			if (!runner.isAway && runner.gathered < ENOUGH) {
-				this.#current = candidate;
-				return candidate;
+				this.#place = candidate;
+				return this.#partitionAt(candidate);
 			}
-			if (runner.gathered < (this.#runners[least] as PartitionRunner).gathered) least = candidate;
+			if (runner.gathered < this.#runnerAt(least).gathered) least = candidate;
 		}
-		this.#current = least;
-		return least;
+		this.#place = least;
+		return this.#partitionAt(least);
+	}
+
+	#partitionAt(place: number): number {
+		return this.#partitions[place] as number;
+	}
+
+	#runnerAt(place: number): PartitionRunner {
+		return this.#runners[this.#partitionAt(place)] as PartitionRunner;
 	}
 }

@@ -137,10 +137,14 @@ export class PartitionRunner {
 		return entries.slice(0, count);
 	}
 
-	/** Hears the store for the first time. Until now nobody may have written here: holders are to renew first. */
-	async greet(): Promise<void> {
-		await this.ask((store, partition) => store.read(partition, []));
+	/**
+	 * Hears the store for the first time, and what its latest commit is. Until now nobody may have written here: holders
+	 * are to renew first.
+	 */
+	async greet(): Promise<number> {
+		const { commit } = await this.ask((store, partition) => store.lastCommit(partition));
 		this.#line.opened();
+		return commit;
 	}
 
 	/** A question to the store itself; `store_unavailable` if it does not answer. */

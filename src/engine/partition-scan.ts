@@ -18,11 +18,12 @@ export class PartitionScan {
 		this.#cursor = cursor;
 	}
 
-	/** A claim is made or woken at this monotonic time. */
-	turn(now: number): void {
-		if (now - this.#movedAt < ROTATION_WINDOW_MS) return;
+	/** A claim is made or woken at this monotonic time; true when that moved the start on. */
+	turn(now: number): boolean {
+		if (now - this.#movedAt < ROTATION_WINDOW_MS) return false;
 		this.#movedAt = now;
 		this.#cursor = (this.#cursor + MAX_PARTITIONS_PER_SCAN) % this.#partitions;
+		return true;
 	}
 
 	/** All partitions this instance may probe now. */

@@ -1,5 +1,13 @@
 import { type Placement, placement } from "./placement.ts";
 import { decode, isBusy } from "./records/record-types.ts";
+import {
+	type AnnounceCommand,
+	type AnnounceOutcome,
+	announce,
+	type WithdrawCommand,
+	type WithdrawOutcome,
+	withdraw,
+} from "./rules/announce.ts";
 import { type CancelCommand, type CancelOutcome, cancel } from "./rules/cancel.ts";
 import { type ChangePriorityCommand, type ChangePriorityOutcome, changePriority } from "./rules/change-priority.ts";
 import { type ClaimCommand, type ClaimOutcome, claim } from "./rules/claim.ts";
@@ -54,6 +62,8 @@ export interface Rules {
 	registerWorker: Rule<RegisterWorkerCommand, RegisterWorkerOutcome>;
 	removeWorker: Rule<RemoveWorkerCommand, RemoveWorkerOutcome>;
 	noteTrim: Rule<NoteTrimCommand, NoteTrimOutcome>;
+	announce: Rule<AnnounceCommand, AnnounceOutcome>;
+	withdraw: Rule<WithdrawCommand, WithdrawOutcome>;
 }
 
 export type Op = keyof Rules;
@@ -90,6 +100,8 @@ export const kernel: Kernel = {
 		registerWorker,
 		removeWorker,
 		noteTrim,
+		announce,
+		withdraw,
 	},
 	placement,
 	decode,

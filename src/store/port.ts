@@ -8,7 +8,8 @@
  *   writes take that number as their version: no version is ever used twice, not even for a key removed and made again.
  * - A batch that was applied is remembered under its engine and number until that engine's next one: sent again, it is
  *   answered as the first time and not applied again. An older number is ignored.
- * - Every reply carries the store's time, which never runs backwards within a partition.
+ * - Every reply carries the store's time. Within a partition it never runs back behind a commit's, whoever asks, nor
+ *   behind any other reply of the same open store.
  * - A read sees every commit answered before it was sent.
  */
 
@@ -142,7 +143,7 @@ export interface CommitReply extends Timed {
 /** Watched like a record, it has changed whenever a commit appended events. */
 export const EVENT_LOG = "log";
 
-/** Tells that something may have changed; may be lost, repeated, or about the listener's own commits. */
+/** Tells that something may have changed; may be lost or repeated. About its own commits a listener may be told or not. */
 export interface Notice {
 	partition: number;
 	/** Queues that went from empty to not empty. */

@@ -6,6 +6,10 @@ export class Watches {
 		return this.#counts.size;
 	}
 
+	keys(): Iterable<string> {
+		return this.#counts.keys();
+	}
+
 	has(key: string): boolean {
 		return this.#counts.has(key);
 	}

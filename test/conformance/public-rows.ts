@@ -7,8 +7,11 @@ import { type Calls, FlowFabric } from "../../src/index.ts";
 import { openBackend } from "../../src/library/open.ts";
 import type { TokenEntry } from "../../src/server/options.ts";
 import { startServer } from "../../src/server/server.ts";
+import { sharedCluster } from "../servers/valkey-cluster.ts";
+import { hasValkey, ownStore, sharedValkey } from "../servers/valkey-server.ts";
 import type { VirtualClock } from "../virtual-clock.ts";
 import { socketTraffic } from "./socket-traffic.ts";
+import { storeTraffic } from "./store-traffic.ts";
 
 /** Settings a case may ask for; a server would be started with them. */
 export interface FabricSettings {
@@ -53,7 +56,8 @@ const inProcess: Way = {
 		const ff = await FlowFabric.open(url, { partitions, ...settings, testClock: { now: clock.now, clock } });
 		const { backend } = ff;
 		if (!(backend instanceof LocalBackend)) throw new TypeError("this row runs in process");
-		clock.watch(() => !backend.engine.idle);
+		const calls = storeTraffic(backend.engine.store);
+		clock.watch(() => !backend.engine.idle || calls.busy);
 		return { ff, as: (caller) => backend.as(caller), close: () => ff.close() };
 	},
 };
@@ -78,7 +82,9 @@ const overHttp: Way = {
 			docs: false,
 			tokens: [{ actor }, ...others].map(tokenEntry),
 		});
-		clock.watch(() => !local.engine.idle || socketTraffic.busy);
+		socketTraffic.servedAt(server.address);
+		const calls = storeTraffic(local.engine.store);
+		clock.watch(() => !local.engine.idle || calls.busy || socketTraffic.busy);
 		const ff = FlowFabric.connect(server.address, { clock, token: tokenOf({ actor }) });
 		const connections: FlowFabric[] = [ff];
 		return {
@@ -112,6 +118,15 @@ export const publicRows: readonly PublicRow[] = [
 	sqliteRow(8, overHttp),
 ];
 
+/** In a file of their own, so that they run beside the others. */
+export const valkeyRows: readonly PublicRow[] = hasValkey()
+	? [
+			valkeyRow("valkey", sharedValkey, 8, inProcess),
+			valkeyRow("valkey cluster", sharedCluster, 8, inProcess),
+			valkeyRow("valkey cluster", sharedCluster, 8, overHttp),
+		]
+	: [];
+
 function memoryRow(partitions: number, way: Way): PublicRow {
 	return {
 		name: `${way.prefix}memory ×${partitions}`,
@@ -124,35 +139,44 @@ function memoryRow(partitions: number, way: Way): PublicRow {
 }
 
 function sqliteRow(partitions: number, way: Way): PublicRow {
-	return {
-		name: `${way.prefix}sqlite ×${partitions}`,
-		keeps: true,
-		open: (clock, settings) => openSqlite(partitions, way, clock, settings),
-	};
+	return keepingRow("sqlite", partitions, way, async () => {
+		const folder = await mkdtemp(join(tmpdir(), "flowfabric-"));
+		return { url: `sqlite:${join(folder, "store.db")}`, drop: () => rm(folder, { recursive: true }) };
+	});
 }
 
-async function openSqlite(
-	partitions: number,
-	way: Way,
-	clock: VirtualClock,
-	settings: FabricSettings,
-): Promise<OpenFabric> {
-	const folder = await mkdtemp(join(tmpdir(), "flowfabric-"));
-	const url = `sqlite:${join(folder, "store.db")}`;
-	let reached = await way.open(url, partitions, clock, settings);
+function valkeyRow(name: string, server: () => Promise<{ url: string }>, partitions: number, way: Way): PublicRow {
+	return keepingRow(name, partitions, way, async () => ownStore((await server()).url));
+}
+
+/** Where a new store is to be, and how to leave nothing of it behind. */
+interface NewStore {
+	url: string;
+	drop(): Promise<unknown>;
+}
+
+function keepingRow(name: string, partitions: number, way: Way, newStore: () => Promise<NewStore>): PublicRow {
 	return {
-		ff: reached.ff,
-		as: (caller) => reached.as(caller),
-		async reopen(meanwhile) {
-			await reached.close();
-			clock.watch(() => false);
-			await meanwhile();
-			reached = await way.open(url, partitions, clock, settings);
-			return reached.ff;
-		},
-		async discard() {
-			await reached.close();
-			await rm(folder, { recursive: true });
+		name: `${way.prefix}${name} ×${partitions}`,
+		keeps: true,
+		async open(clock, settings) {
+			const { url, drop } = await newStore();
+			let reached = await way.open(url, partitions, clock, settings);
+			return {
+				ff: reached.ff,
+				as: (caller) => reached.as(caller),
+				async reopen(meanwhile) {
+					await reached.close();
+					clock.watch(() => false);
+					await meanwhile();
+					reached = await way.open(url, partitions, clock, settings);
+					return reached.ff;
+				},
+				async discard() {
+					await reached.close();
+					await drop();
+				},
+			};
 		},
 	};
 }

@@ -8,6 +8,7 @@ import type { Socket } from "node:net";
 class SocketTraffic {
 	readonly #clients = new Set<Socket>();
 	readonly #servers = new Map<number, Socket>();
+	readonly #ports = new Set<number>();
 
 	constructor() {
 		channel("net.client.socket").subscribe((message) => {
@@ -23,10 +24,16 @@ class SocketTraffic {
 		});
 	}
 
+	/** A server of this process listens here; connections to any other port lead elsewhere and are not watched. */
+	servedAt(address: string): void {
+		this.#ports.add(Number(new URL(address).port));
+	}
+
 	get busy(): boolean {
 		const served = new Set(this.#servers.keys());
 		for (const client of this.#clients) {
 			if (client.connecting) return true;
+			if (!this.#ports.has(client.remotePort ?? 0) && !client.destroyed) continue;
 			const port = client.localPort ?? 0;
 			const server = this.#servers.get(port);
 			if (!server) return !client.destroyed;

@@ -85,6 +85,8 @@ async function openValkey(
 ): Promise<OpenStore> {
 	const { url, drop } = ownStore((await server()).url);
 	const open = (): Promise<Store> => openValkeyStore(url, { partitions, format, testClock: clock.read });
+	// A store that nobody else has open tells nobody; cases listen to what others would be told.
+	const other = await open();
 	const opened = {
 		store: await open(),
 		async reopen() {
@@ -94,6 +96,7 @@ async function openValkey(
 		},
 		async discard() {
 			await opened.store.close();
+			await other.close();
 			await drop();
 		},
 	};

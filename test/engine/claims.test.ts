@@ -77,7 +77,7 @@ describe("a partition that cannot be read", () => {
 		const partitions = made.map(({ id }) => (slotOfId("ex", id as string) ?? 0) % 4);
 		store.down.add(partitions[0] as number);
 		store.down.add((partitions[0] as number) ^ 1);
-		engine?.runners.forEach((runner) => runner.heads.forgetAll());
+		for (const runner of engine?.runners ?? []) runner.heads.forgetAll();
 		const reachable = made.filter((_, n) => !store.down.has(partitions[n] as number)).map(({ id }) => id);
 		const claimed = (await claim(0, 100)).map(({ id }) => id);
 		expect(reachable.length).toBeGreaterThan(0);
@@ -104,7 +104,7 @@ describe("a partition that cannot be read", () => {
 		const { store, executions, claim } = await start(4);
 		await executions.create({ kind: "job" });
 		for (const partition of [0, 1, 2, 3]) store.down.add(partition);
-		engine?.runners.forEach((runner) => runner.heads.forgetAll());
+		for (const runner of engine?.runners ?? []) runner.heads.forgetAll();
 		await expect(claim()).rejects.toMatchObject({ code: "store_unavailable", retryable: true });
 		store.down.delete(2);
 		await claim();

@@ -84,6 +84,7 @@ test("a call that comes while the server closes is refused as shutting_down", as
 				: target[name].bind(target as never),
 	});
 	const other = await Stand.open({ backendFor: (caller) => ({ ...stand.backend.as(caller), executions: slow }) });
+	socketTraffic.servedAt(other.server.address);
 	const { socket, heard, closed } = other.socket();
 	socket.write("GET /v1/executions/x/attempts HTTP/1.1\r\nHost: x\r\n\r\n");
 	await until(() => began);

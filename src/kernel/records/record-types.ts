@@ -1,6 +1,7 @@
 import { slotOf, trustedSlot } from "../ids.ts";
 import { attemptDefaults } from "./attempt.ts";
 import { CLAIM_REQUEST_PREFIX, claimRequestDefaults } from "./claim-request.ts";
+import { ENGINES_KEY, ENGINES_SLOT, enginesDefaults } from "./engines.ts";
 import { EVENT_LOG_KEY, eventLogDefaults } from "./event-log.ts";
 import { type ExecutionRecord, executionDefaults } from "./execution.ts";
 import { IDEMPOTENCY_KEY_PREFIX, idempotencyKeyDefaults } from "./idempotency-key.ts";
@@ -8,7 +9,15 @@ import { laneDefaults } from "./lane.ts";
 import { decodeRecord } from "./record.ts";
 import { slotOfWorkerKey, WORKER_PREFIX, workerDefaults } from "./worker.ts";
 
-export type RecordType = "execution" | "attempt" | "idempotencyKey" | "lane" | "claimRequest" | "worker" | "eventLog";
+export type RecordType =
+	| "execution"
+	| "attempt"
+	| "idempotencyKey"
+	| "lane"
+	| "claimRequest"
+	| "worker"
+	| "eventLog"
+	| "engines";
 
 export const defaultsOf: Record<RecordType, object> = {
 	execution: executionDefaults,
@@ -18,6 +27,7 @@ export const defaultsOf: Record<RecordType, object> = {
 	claimRequest: claimRequestDefaults,
 	worker: workerDefaults,
 	eventLog: eventLogDefaults,
+	engines: enginesDefaults,
 };
 
 /** A key tells what kind of record it names; undefined for keys of a later version. */
@@ -28,6 +38,7 @@ export function recordTypeOf(key: string): RecordType | undefined {
 	if (key.startsWith(CLAIM_REQUEST_PREFIX)) return "claimRequest";
 	if (key.startsWith(WORKER_PREFIX)) return "worker";
 	if (key === EVENT_LOG_KEY) return "eventLog";
+	if (key === ENGINES_KEY) return "engines";
 	return undefined;
 }
 
@@ -62,6 +73,8 @@ export function slotOfKey(key: string): number | undefined {
 			return slotOf(key.slice(IDEMPOTENCY_KEY_PREFIX.length));
 		case "worker":
 			return slotOfWorkerKey(key);
+		case "engines":
+			return ENGINES_SLOT;
 		default:
 			return undefined;
 	}

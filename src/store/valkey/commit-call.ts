@@ -1,6 +1,8 @@
 import { type Batch, hasWrites, type IndexEntry, type Unit } from "../port.ts";
-import { encodeEvents } from "./event-log.ts";
+import { writeEvent } from "./event-log.ts";
+import { functionName } from "./library.ts";
 import type { PartitionKeys } from "./partition-keys.ts";
+import { RespBuffer } from "./resp-buffer.ts";
 import { toText } from "./text.ts";
 
 /** Versions are compared as text of this width, so that the function never takes one apart. */
@@ -9,127 +11,174 @@ const LENGTH_WIDTH = 10;
 const DUE = "due";
 /** The most names of one kind in a batch. */
 const PLACES = 128 * 128;
+/** Shape, clock, heard, engine, number, at, versions, channel, own channel, partition, events, lengths. */
+const FIXED_ARGS = 12;
 
 /** What a call is told beside its batch. */
 export interface CallSettings {
 	/** The time a test gives, or nothing. */
 	clock: string;
+	/** The latest time this partition has told its caller: it never tells an earlier one. */
+	heard: number;
 	channel: string;
-	partition: string;
+	/** Heard by the caller alone, so that it can be told whether others listen; empty when that cannot be known. */
+	ownChannel: string;
+	partition: number;
 }
 
 /**
- * A batch as arguments of `commit`: one call, whatever the batch holds.
+ * Makes the call of the `commit` function for a batch: one call, whatever the batch holds, ready to be sent.
  *
  *   keys   the partition's five; the version of every record named, then the document of each; queues; blobs
- *   args   shape, clock, engine, number, at, versions expected, channel, partition, all events, their lengths by unit,
- *          scores, then documents and blobs in the order of their units
+ *   args   shape, clock, time heard, engine, number, at, versions expected, channel, own channel, partition, all events, their lengths
+ *          by unit, scores, then documents and blobs in the order of their units
  *   shape  units, records, queues, blobs, place of the due queue, length of a key's prefix, scores, whether it writes,
- *          whether an entry is named twice; then per unit whether it wants a turn and, each with its count in front:
- *          records expected, put, removed; owners told of, forgotten; blobs put, removed; entries removed, added (queue,
- *          record and score)
+ *          whether an entry is moved by two units; then per unit whether it wants a turn and, each with its count in
+ *          front: records expected, put, removed; owners told of, forgotten; blobs put, removed; entries removed, added
+ *          (queue, record and score)
  *
  * Everything is named by its place, counted from 1 as in Lua.
  */
-export function commitCall(keys: PartitionKeys, batch: Batch, settings: CallSettings): (string | Buffer)[] {
-	const records = new Map<string, number>();
-	const queues = new Map<string, number>();
-	const blobs = new Map<string, number>();
-	const scores = new Map<string, number>();
-	const shape: number[] = [];
-	const bodies: (string | Buffer)[] = [];
-	let versions = "";
-	let events = "";
-	let lengths = "";
-	let writes = false;
+export class CommitCall {
+	readonly #call = new RespBuffer();
+	readonly #bodies = new RespBuffer();
+	readonly #versions = new RespBuffer();
+	readonly #events = new RespBuffer();
+	readonly #lengths = new RespBuffer();
+	readonly #packed = new RespBuffer();
+	readonly #opening = `$5\r\nFCALL\r\n$${functionName("commit").length}\r\n${functionName("commit")}\r\n`;
+	#shape: number[] = [];
+	#records = new Map<string, number>();
+	#queues = new Map<string, number>();
+	#blobs = new Map<string, number>();
+	#scores = new Map<number, number>();
+	#bodyCount = 0;
+	/** By place of a record: the unit, counted from 1, that moves an entry of it. */
+	#movedBy: number[] = [];
+	#movedTwice = false;
+	#writes = false;
 
-	// Units that name the same entry must move it one after the other; all others are moved together.
-	const entries = new Set<number>();
-	let entriesNamed = 0;
-	const takeEntries = (taken: readonly IndexEntry[]): void => {
-		shape.push(taken.length);
-		entriesNamed += taken.length;
-		for (const { queue, key, score } of taken) {
-			const inQueue = placeOf(queues, queue);
-			const record = placeOf(records, key);
-			const at = placeOf(scores, String(score));
-			entries.add((inQueue * PLACES + record) * PLACES + at);
-			shape.push(inQueue, record, at);
-		}
-	};
-	const takeUnit = (unit: Unit): void => {
+	encode(keys: PartitionKeys, batch: Batch, settings: CallSettings): Buffer {
+		for (const part of [this.#call, this.#bodies, this.#versions, this.#events, this.#lengths, this.#packed])
+			part.clear();
+		this.#shape = [];
+		this.#records = new Map();
+		this.#queues = new Map();
+		this.#blobs = new Map();
+		this.#scores = new Map();
+		this.#bodyCount = 0;
+		this.#movedBy = [];
+		this.#movedTwice = false;
+		this.#writes = false;
+		batch.units.forEach((unit, n) => {
+			this.#takeUnit(unit, n + 1);
+		});
+		return this.#write(keys, batch, settings);
+	}
+
+	#takeUnit(unit: Unit, number: number): void {
+		const shape = this.#shape;
+		const records = this.#records;
 		shape.push(unit.wantsTurn ? 1 : 0, unit.expected.length);
 		for (const [key, version] of unit.expected) {
 			shape.push(placeOf(records, key));
-			versions += String(version).padStart(VERSION_WIDTH, "0");
+			this.#versions.digits(version, VERSION_WIDTH);
 		}
 		shape.push(unit.put.length);
 		for (const { key, doc } of unit.put) {
 			shape.push(placeOf(records, key));
-			bodies.push(toText(doc));
+			this.#bodies.bulkText(doc);
 		}
 		shape.push(unit.removed.length);
 		for (const key of unit.removed) shape.push(placeOf(records, key));
 		shape.push(unit.events.length);
-		for (const { owner } of unit.events) shape.push(placeOf(records, owner));
-		const told = encodeEvents(unit.events);
-		events += told;
-		lengths += String(Buffer.byteLength(told)).padStart(LENGTH_WIDTH);
+		const from = this.#events.length;
+		for (const event of unit.events) {
+			shape.push(placeOf(records, event.owner));
+			writeEvent(this.#events, event);
+		}
+		this.#lengths.digits(this.#events.length - from, LENGTH_WIDTH);
 		shape.push(unit.forgotten.length);
 		for (const owner of unit.forgotten) shape.push(placeOf(records, owner));
 		shape.push(unit.blobs.length);
 		for (const { key, bytes } of unit.blobs) {
-			shape.push(placeOf(blobs, key));
-			bodies.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+			shape.push(placeOf(this.#blobs, key));
+			this.#bodies.bulkBytes(bytes);
 		}
 		shape.push(unit.blobsRemoved.length);
-		for (const key of unit.blobsRemoved) shape.push(placeOf(blobs, key));
-		takeEntries(unit.indexRemoved);
-		takeEntries(unit.indexAdded);
-		writes ||= hasWrites(unit);
-	};
-	for (const unit of batch.units) takeUnit(unit);
-
-	const counts = [batch.units.length, records.size, queues.size, blobs.size, queues.get(DUE) ?? 0];
-	counts.push(keys.prefixBytes, scores.size, writes ? 1 : 0, entries.size < entriesNamed ? 1 : 0);
-	const call: (string | Buffer)[] = [String(keys.fixed.length + 2 * records.size + queues.size + blobs.size)];
-	for (const key of keys.fixed) call.push(key);
-	for (const key of records.keys()) call.push(keys.version(key));
-	for (const key of records.keys()) call.push(keys.record(key));
-	for (const name of queues.keys()) call.push(keys.queue(name));
-	for (const key of blobs.keys()) call.push(keys.blob(key));
-	const { clock, channel, partition } = settings;
-	call.push(packed(counts, shape), clock, `e:${toText(batch.engine)}`, String(batch.number), String(batch.at));
-	call.push(versions, channel, partition, events, lengths);
-	for (const score of scores.keys()) call.push(score);
-	for (const body of bodies) call.push(body);
-	return call;
-}
-
-function placeOf(places: Map<string, number>, name: string): number {
-	const known = places.get(name);
-	if (known !== undefined) return known;
-	places.set(name, places.size + 1);
-	return places.size;
-}
-
-/** Numbers as ASCII text: one character each, or two when one of them is large. */
-function packed(...parts: readonly (readonly number[])[]): string {
-	let largest = 0;
-	let count = 0;
-	for (const numbers of parts) {
-		count += numbers.length;
-		for (const number of numbers) if (number > largest) largest = number;
+		for (const key of unit.blobsRemoved) shape.push(placeOf(this.#blobs, key));
+		this.#takeEntries(unit.indexRemoved, number);
+		this.#takeEntries(unit.indexAdded, number);
+		this.#bodyCount += unit.put.length + unit.blobs.length;
+		this.#writes ||= hasWrites(unit);
 	}
-	if (largest >= PLACES) throw new RangeError(`a batch may name fewer than ${PLACES} records, not ${largest}`);
-	const wide = largest >= 128;
-	const bytes = Buffer.allocUnsafe(1 + count * (wide ? 2 : 1));
-	let at = bytes.writeUInt8(wide ? 2 : 1);
-	for (const numbers of parts) {
-		for (const number of numbers) {
-			if (wide) bytes[at++] = number >> 7;
-			bytes[at++] = number & 127;
+
+	/** Units that move an entry of the same record do so one after the other; all others are moved together. */
+	#takeEntries(entries: readonly IndexEntry[], unit: number): void {
+		this.#shape.push(entries.length);
+		for (const { queue, key, score } of entries) {
+			const record = placeOf(this.#records, key);
+			this.#shape.push(placeOf(this.#queues, queue), record, placeOf(this.#scores, score));
+			this.#movedTwice ||= (this.#movedBy[record] ?? unit) !== unit;
+			this.#movedBy[record] = unit;
 		}
 	}
-	return bytes.toString("latin1");
+
+	#write({ fixed, prefixes }: PartitionKeys, batch: Batch, settings: CallSettings): Buffer {
+		const call = this.#call;
+		const [records, queues, blobs, scores] = [this.#records, this.#queues, this.#blobs, this.#scores];
+		const keyCount = fixed.length + 2 * records.size + queues.size + blobs.size;
+		const counts = [batch.units.length, records.size, queues.size, blobs.size, queues.get(DUE) ?? 0];
+		counts.push(prefixes.version.length, scores.size, this.#writes ? 1 : 0, this.#movedTwice ? 1 : 0);
+		pack(this.#packed, counts, this.#shape);
+
+		call.ascii("*");
+		call.digits(3 + keyCount + FIXED_ARGS + scores.size + this.#bodyCount);
+		call.ascii("\r\n");
+		call.ascii(this.#opening);
+		call.bulkText(String(keyCount));
+		for (const key of fixed) call.bulkText(key);
+		for (const key of records.keys()) call.bulkName(prefixes.version, key);
+		for (const key of records.keys()) call.bulkName(prefixes.record, key);
+		for (const name of queues.keys()) call.bulkName(prefixes.queue, name);
+		for (const key of blobs.keys()) call.bulkName(prefixes.blob, key);
+		call.bulk(this.#packed);
+		call.bulkText(settings.clock);
+		call.bulkText(String(settings.heard));
+		call.bulkText(`e:${toText(batch.engine)}`);
+		call.bulkText(String(batch.number));
+		call.bulkText(String(batch.at));
+		call.bulk(this.#versions);
+		call.bulkText(settings.channel);
+		call.bulkText(settings.ownChannel);
+		call.bulkText(String(settings.partition));
+		call.bulk(this.#events);
+		call.bulk(this.#lengths);
+		for (const score of scores.keys()) call.bulkText(String(score));
+		call.append(this.#bodies);
+		return call.toBuffer();
+	}
+}
+
+function placeOf<N>(places: Map<N, number>, name: N): number {
+	const known = places.get(name);
+	if (known !== undefined) return known;
+	const place = places.size + 1;
+	places.set(name, place);
+	return place;
+}
+
+/** Numbers one after the other: a byte each, or two of seven bits when one of them is large. */
+function pack(into: RespBuffer, ...parts: readonly (readonly number[])[]): void {
+	let largest = 0;
+	for (const numbers of parts) for (const number of numbers) if (number > largest) largest = number;
+	if (largest >= PLACES) throw new RangeError(`a batch may name fewer than ${PLACES} records, not ${largest}`);
+	const wide = largest >= 128;
+	into.byte(wide ? 2 : 1);
+	for (const numbers of parts) {
+		for (const number of numbers) {
+			if (wide) into.byte(number >> 7);
+			into.byte(number & 127);
+		}
+	}
 }

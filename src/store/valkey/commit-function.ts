@@ -60,18 +60,34 @@ local function moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
 	end
 end
 
+-- Whoever commits knows what it did: with nobody else to hear of it there is nothing to say. Its own channel tells that
+-- the one listener is itself; a cluster's nodes know only their own listeners, so there it has none and all is said.
+local function isAlone(args)
+	if args[OWN_CHANNEL] == '' then return false end
+	local heard = redis.call('PUBSUB', 'NUMSUB', args[CHANNEL], args[OWN_CHANNEL])
+	return heard[2] == 1 and heard[4] == 1
+end
+
 local function notify(args, notice)
-	if #notice.filled == 0 and #notice.changed == 0 and not notice.due then return end
+	if #notice.filled == 0 and #notice.changed == 0 and not notice.due or isAlone(args) then return end
 	local told = { args[PARTITION], notice.due or '', #notice.filled }
 	for _, name in ipairs(notice.filled) do told[#told + 1] = name end
 	for _, name in ipairs(notice.changed) do told[#told + 1] = name end
 	redis.call('PUBLISH', args[CHANNEL], cjson.encode(told))
 end
 
+-- Names among those of records that somebody watches; a watch that has ended is let go.
+local function tellIfWatched(keys, time, name, notice)
+	local ends = redis.call('HGET', keys[WATCHED], name)
+	if not ends then return end
+	if tonumber(ends) > time then notice.changed[#notice.changed + 1] = name
+	else redis.call('HDEL', keys[WATCHED], name) end
+end
+
 local function commit(keys, args)
 	local call, sub = redis.call, string.sub
 	local header = call('HMGET', keys[HEADER], 'time', 'commits', 'turns', 'watched', args[ENGINE])
-	local time, moved = timeAfter(header[1], args[CLOCK])
+	local time = timeAfter(math.max(tonumber(header[1] or 0), tonumber(args[HEARD])), args[CLOCK])
 	local commits, number = tonumber(header[2] or 0), tonumber(args[NUMBER])
 	local b = numbers(args[SHAPE])
 	local units, nRecords, nQueues, nBlobs, dueQueue, prefix, nScores = b[1], b[2], b[3], b[4], b[5], b[6], b[7]
@@ -80,7 +96,7 @@ local function commit(keys, args)
 	-- What this engine's last batch was answered.
 	local last, commitThen, timeThen, kind, rest = string.match(header[5] or '', '^(%d+) (%d+) (%d+) (%a)(.*)$')
 	if last and number <= tonumber(last) then
-		if moved then call('HSET', keys[HEADER], 'time', time) end
+		call('HSET', keys[HEADER], 'time', time)
 		if number < tonumber(last) then return { time, 0, 0 } end
 		local reply = { tonumber(timeThen), tonumber(commitThen), kind == 'n' and 0 or 1 }
 		if kind == 'l' then for _, one in ipairs(cmsgpack.unpack(rest)) do reply[#reply + 1] = one end end
@@ -229,13 +245,9 @@ local function commit(keys, args)
 		call('HSET', keys[LOG], commits, #replies > 0 and eventsLeft(args, lost, units) or args[EVENTS])
 	end
 	moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
-	for k = 1, header[4] and nRecords or 0 do
-		if docNow[k] and call('HEXISTS', keys[WATCHED], member(k)) == 1 then
-			notice.changed[#notice.changed + 1] = member(k)
-		end
-	end
-	if header[4] and told > 0 and call('HEXISTS', keys[WATCHED], EVENT_LOG) == 1 then
-		notice.changed[#notice.changed + 1] = EVENT_LOG
+	if header[4] and tonumber(header[4]) > time then
+		for k = 1, nRecords do if docNow[k] then tellIfWatched(keys, time, member(k), notice) end end
+		if told > 0 then tellIfWatched(keys, time, EVENT_LOG, notice) end
 	end
 	notify(args, notice)
 	if writes then

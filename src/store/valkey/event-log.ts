@@ -1,18 +1,17 @@
 import type { EventEntry, LoggedEvent, LogPosition } from "../port.ts";
+import type { RespBuffer } from "./resp-buffer.ts";
 import { fromText, toText } from "./text.ts";
 
 /** What stands in place of an event that was trimmed, so that those behind it keep their numbers. */
 const TRIMMED = "x";
 
-/** Events one behind the other, lengths in front: bodies are never quoted or searched. */
-export function encodeEvents(events: readonly EventEntry[]): string {
-	let text = "";
-	for (const event of events) {
-		const owner = toText(event.owner);
-		const body = toText(event.body);
-		text += `${event.at} ${owner.length} ${body.length} ${owner}${body}`;
-	}
-	return text;
+/** Events stand one behind the other, lengths in front: bodies are never quoted or searched. */
+export function writeEvent(into: RespBuffer, event: EventEntry): void {
+	const owner = toText(event.owner);
+	const body = toText(event.body);
+	into.text(`${event.at} ${owner.length} ${body.length} `);
+	into.text(owner);
+	into.text(body);
 }
 
 /** The events of one commit, each with the text it was read from. */

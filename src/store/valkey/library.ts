@@ -7,7 +7,7 @@ import { COMMIT_FUNCTION } from "./commit-function.ts";
  */
 export const LIBRARY_VERSION = 1;
 
-const functions = ["commit", "read", "ask", "behind", "events", "watch"] as const;
+const functions = ["commit", "read", "ask", "behind", "events", "watch", "sweep"] as const;
 
 /** A function's name in the server. */
 export const functionName = (name: (typeof functions)[number]): string => `ff${LIBRARY_VERSION}_${name}`;
@@ -31,12 +31,14 @@ export const functionName = (name: (typeof functions)[number]): string => `ff${L
 export const LIBRARY = `#!lua name=flowfabric
 
 local HEADER, LOG, DIRECTORY, WATCHED, TURNS, FIXED_KEYS = 1, 2, 3, 4, 5, 5
-local SHAPE, CLOCK, ENGINE, NUMBER, AT, VERSIONS, CHANNEL, PARTITION, EVENTS, LENGTHS, FIXED_ARGS =
-	1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10
+local SHAPE, CLOCK, HEARD, ENGINE, NUMBER, AT, VERSIONS, CHANNEL, OWN_CHANNEL, PARTITION, EVENTS, LENGTHS, FIXED_ARGS =
+	1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 12
 local WIDTH, VERSION_FORM, ABSENT, LENGTH_WIDTH = 14, '%014d', '00000000000000', 10
 local TOLERANCE_MS, TURN_MS, EVENT_LOG = 1000, 250, '${EVENT_LOG}'
 -- Lua hands at most about 8000 values to a function.
 local MOST = 4000
+-- Commits looked for at once, and how often in one call.
+local LOG_STEP, LOG_STEPS = 256, 16
 
 -- A list of so many times false. A list made at its full length is quicker than one that grows.
 local NOTHING = {}
@@ -56,13 +58,12 @@ local function timeAfter(mark, given)
 		local t = redis.call('TIME')
 		now = t[1] * 1000 + math.floor(t[2] / 1000)
 	end
-	return now > mark and now or mark, now > mark
+	return now > mark and now or mark
 end
 
+-- What a read is told. It writes nothing: whoever heard it says so with its next commit.
 local function tell(header, given)
-	local time, moved = timeAfter(redis.call('HGET', header, 'time'), given)
-	if moved then redis.call('HSET', header, 'time', time) end
-	return time
+	return timeAfter(redis.call('HGET', header, 'time'), given)
 end
 
 -- The numbers of a shape: a byte each, or two of seven bits when one of them is large.
@@ -135,9 +136,10 @@ local function behind(keys, args)
 	return { tell(keys[HEADER], args[1]), redis.call('ZRANGE', queue, low, low + count - 1, 'WITHSCORES') }
 end
 
--- Entries of the log from a commit on: those that tell of one owner, or all there are.
+-- Entries of the log from a commit on: those that tell of one owner, or all there are. Where much was trimmed there is
+-- little to be found for long: the search is broken off and says where it goes on.
 local function events(keys, args)
-	local from, count, found = tonumber(args[2]), tonumber(args[3]), {}
+	local from, count, found, on = tonumber(args[2]), tonumber(args[3]), {}, 0
 	if keys[3] then
 		for item in string.gmatch(string.sub(redis.call('GET', keys[3]) or '', WIDTH + 1), '[%d:]+') do
 			local commit = string.match(item, '^%d+')
@@ -148,26 +150,61 @@ local function events(keys, args)
 		end
 	else
 		local last = tonumber(redis.call('HGET', keys[HEADER], 'commits') or 0)
-		while from <= last and #found < 2 * count do
-			local wanted = {}
-			for commit = from, math.min(last, from + 255) do wanted[#wanted + 1] = commit end
+		for _ = 1, LOG_STEPS do
+			if from > last or #found >= 2 * count then break end
+			local wanted, to = {}, math.min(last, from + LOG_STEP - 1)
+			for commit = from, to do wanted[#wanted + 1] = commit end
+			from = to + 1
 			for i, text in ipairs(redis.call('HMGET', keys[LOG], unpack(wanted))) do
-				if text and #found < 2 * count then
+				if text then
 					found[#found + 1] = tostring(wanted[i])
 					found[#found + 1] = text
+					if #found >= 2 * count then
+						from = wanted[i] + 1
+						break
+					end
 				end
 			end
-			from = from + 256
 		end
+		if from <= last then on = from end
 	end
-	return { tell(keys[HEADER], args[1]), found }
+	return { tell(keys[HEADER], args[1]), found, on }
 end
 
+-- Watches of records for so many milliseconds from now.
 local function watch(keys, args)
-	if redis.call('HINCRBY', keys[2], args[1], args[2]) <= 0 then redis.call('HDEL', keys[2], args[1]) end
-	if redis.call('EXISTS', keys[2]) == 1 then redis.call('HSET', keys[1], 'watched', 1)
-	else redis.call('HDEL', keys[1], 'watched') end
-	return 0
+	local time, marks = tell(keys[HEADER], args[1]), {}
+	local ends = time + tonumber(args[2])
+	for i = 3, #args do
+		marks[#marks + 1] = args[i]
+		marks[#marks + 1] = ends
+	end
+	many('HSET', marks, keys[2])
+	if tonumber(redis.call('HGET', keys[HEADER], 'watched') or 0) < ends then
+		redis.call('HSET', keys[HEADER], 'watched', ends)
+	end
+	return { time, 0 }
+end
+
+-- Lets go of watches that have ended and of answers nobody will ask for again.
+local function sweep(keys, args)
+	local time, swept = tell(keys[HEADER], args[1]), 0
+	local cursor = '0'
+	repeat
+		local page = redis.call('HSCAN', keys[2], cursor, 'COUNT', 1000)
+		cursor = page[1]
+		for i = 1, #page[2], 2 do
+			if tonumber(page[2][i + 1]) <= time then swept = swept + redis.call('HDEL', keys[2], page[2][i]) end
+		end
+	until cursor == '0'
+	local header = redis.call('HGETALL', keys[HEADER])
+	for i = 1, #header, 2 do
+		local answered = string.sub(header[i], 1, 2) == 'e:' and string.match(header[i + 1], '^%d+ %d+ (%d+)')
+		if answered and time - tonumber(answered) > tonumber(args[2]) then
+			swept = swept + redis.call('HDEL', keys[HEADER], header[i])
+		end
+	end
+	return { time, swept }
 end
 
 ${functions.map((name) => `redis.register_function('${functionName(name)}', ${name})`).join("\n")}

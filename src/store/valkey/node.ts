@@ -10,8 +10,22 @@ const KEEP_ALIVE_MS = 10_000;
 const RECONNECT_MIN_MS = 20;
 const RECONNECT_MAX_MS = 2000;
 
-/** A command and its arguments. */
-export type Call = readonly [name: string, ...args: (string | Buffer)[]];
+/** A command and its arguments, or both as the bytes to be sent. */
+export type Call = readonly [name: string, ...args: (string | Buffer)[]] | Buffer;
+
+/** A call whose bytes are made already. */
+class PreparedCommand extends Command {
+	readonly #bytes: Buffer;
+
+	constructor(bytes: Buffer) {
+		super("fcall", [], { replyEncoding: "utf8" });
+		this.#bytes = bytes;
+	}
+
+	override toWritable(): Buffer {
+		return this.#bytes;
+	}
+}
 
 /**
  * How to connect to a server. Nothing is queued while there is no connection and nothing is sent again by the driver:
@@ -39,6 +53,12 @@ export function connectionOptions(url: ValkeyUrl, { host, port }: HostAndPort): 
 
 function filesOf(tls: NonNullable<ValkeyUrl["tls"]>): Record<string, Buffer> {
 	return Object.fromEntries(Object.entries(tls).map(([name, path]) => [name, readFileSync(path as string)]));
+}
+
+function commandOf(call: Call, bytes: boolean): Command {
+	if (Buffer.isBuffer(call)) return new PreparedCommand(call);
+	const [name, ...args] = call;
+	return new Command(name, args, bytes ? {} : { replyEncoding: "utf8" });
 }
 
 export const addressOf = ({ host, port }: HostAndPort): string => `${host}:${port}`;
@@ -96,11 +116,9 @@ export class Node {
 	}
 
 	/** Answers as text, or as bytes when asked. */
-	send([name, ...args]: Call, bytes = false): Promise<unknown> {
+	send(call: Call, bytes = false): Promise<unknown> {
 		if (!this.isConnected) return Promise.reject(new NotConnected(`not connected to ${this.address}`));
-		return this.#client.sendCommand(
-			new Command(name, args, bytes ? {} : { replyEncoding: "utf8" }),
-		) as Promise<unknown>;
+		return this.#client.sendCommand(commandOf(call, bytes)) as Promise<unknown>;
 	}
 
 	/** A call to this very server, connected or not yet. */

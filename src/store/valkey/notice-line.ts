@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { Redis } from "iovalkey";
 import { addressOf, connectionOptions } from "./node.ts";
 import type { Servers } from "./servers.ts";
@@ -16,6 +17,8 @@ interface Line {
  */
 export class NoticeLine {
 	readonly channel: string;
+	/** Heard here and nowhere else, so that a server can tell whether anybody else listens. */
+	readonly ownChannel: string;
 	onMessage: (message: string) => void = () => {};
 	/** Notices may have been lost. */
 	onGap: () => void = () => {};
@@ -27,6 +30,7 @@ export class NoticeLine {
 	constructor(servers: Servers, prefix: string) {
 		this.#servers = servers;
 		this.channel = `${prefix}notices`;
+		this.ownChannel = `${this.channel}:${randomUUID()}`;
 	}
 
 	/** Hears from now on. */
@@ -63,7 +67,7 @@ export class NoticeLine {
 		const ended = new Promise<void>((resolve) => client.once("end", resolve));
 		try {
 			await client.connect();
-			await client.subscribe(this.channel);
+			await client.subscribe(this.channel, this.ownChannel);
 		} catch (error) {
 			client.disconnect();
 			throw error;

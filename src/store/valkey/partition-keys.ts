@@ -5,9 +5,9 @@ import { toText } from "./text.ts";
  * queue's own name has the same length everywhere, so the server gets from a key to the name by cutting it off.
  *
  *   h   header, a hash: time, commits, turns, watched, and `e:<engine>` for its last batch and what it was answered
- *   l   log, a hash: by number of the commit, its events
+ *   l   log, a stream: one entry per commit that told of something, `<commit>-0`, with all its events
  *   d   directory: queues that are not empty, in the order of their names
- *   w   watched records and by how many; t   turns on records
+ *   w   watched records and until when; t   turns on records
  *   v:  version of a record, then the commits that told of it; r:  its document
  *   q:  a queue, a sorted set: an entry is a record's key, a null character and its score, so that one may not be taken
  *       for another of the same record; b:  a blob
@@ -15,7 +15,8 @@ import { toText } from "./text.ts";
 export interface PartitionKeys {
 	/** Header, log, directory, watched, turns: declared to every commit, in this order. */
 	readonly fixed: readonly [string, string, string, string, string];
-	readonly prefixBytes: number;
+	/** What stands in front of names, as bytes. */
+	readonly prefixes: Readonly<Record<"version" | "record" | "queue" | "blob", Uint8Array>>;
 	version(key: string): string;
 	record(key: string): string;
 	queue(name: string): string;
@@ -24,12 +25,18 @@ export interface PartitionKeys {
 
 export function partitionKeys(prefix: string, partition: number): PartitionKeys {
 	const tag = `${prefix}{${partition}}`;
+	const [version, record, queue, blob] = [`${tag}v:`, `${tag}r:`, `${tag}q:`, `${tag}b:`];
 	return {
 		fixed: [`${tag}h`, `${tag}l`, `${tag}d`, `${tag}w`, `${tag}t`],
-		prefixBytes: Buffer.byteLength(`${tag}v:`),
-		version: (key) => `${tag}v:${toText(key)}`,
-		record: (key) => `${tag}r:${toText(key)}`,
-		queue: (name) => `${tag}q:${toText(name)}`,
-		blob: (key) => `${tag}b:${toText(key)}`,
+		prefixes: {
+			version: Buffer.from(version),
+			record: Buffer.from(record),
+			queue: Buffer.from(queue),
+			blob: Buffer.from(blob),
+		},
+		version: (key) => version + toText(key),
+		record: (key) => record + toText(key),
+		queue: (name) => queue + toText(name),
+		blob: (key) => blob + toText(key),
 	};
 }

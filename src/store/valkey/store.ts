@@ -1,6 +1,7 @@
 import type {
 	Batch,
 	CommitReply,
+	LoggedEvent,
 	LogPosition,
 	Notice,
 	QueuePosition,
@@ -9,7 +10,7 @@ import type {
 	Unit,
 	UnitResult,
 } from "../port.ts";
-import { commitCall, VERSION_WIDTH } from "./commit-call.ts";
+import { CommitCall, VERSION_WIDTH } from "./commit-call.ts";
 import { decodeEvents, isBehind, isTold, withoutEvents } from "./event-log.ts";
 import { functionName } from "./library.ts";
 import type { Call } from "./node.ts";
@@ -18,15 +19,19 @@ import { type PartitionKeys, partitionKeys } from "./partition-keys.ts";
 import type { Servers } from "./servers.ts";
 import { partitionTags, slotOf } from "./slots.ts";
 import { fromText, toText } from "./text.ts";
+import { WATCH_MS, WatchKeeper } from "./watch-keeper.ts";
 
 const SCAN_STEP = "1000";
 const TRIM_STEP = 256;
-const COMMIT = functionName("commit");
+/** What an engine was answered is kept for so long after its last batch. */
+const ANSWERS_MS = 86_400_000;
 
 /** A partition's keys and the slot they are all in. */
 interface Place extends PartitionKeys {
 	partition: number;
 	slot: number;
+	/** The latest time it told. */
+	heard: number;
 }
 
 export interface ValkeyStoreParts {
@@ -44,6 +49,8 @@ export class ValkeyStore implements Store {
 	readonly partitions: number;
 	readonly #servers: Servers;
 	readonly #notices: NoticeLine;
+	readonly #commitCall = new CommitCall();
+	readonly #watches: WatchKeeper;
 	readonly #places: readonly Place[];
 	readonly #testClock: (() => number) | undefined;
 	readonly #listeners: ((notice: Notice) => void)[] = [];
@@ -56,8 +63,10 @@ export class ValkeyStore implements Store {
 			...partitionKeys(prefix, tag),
 			partition,
 			slot: slotOf(String(tag)),
+			heard: 0,
 		}));
 		this.#testClock = testClock;
+		this.#watches = new WatchKeeper(partitions, (partition, keys) => this.#tellWatched(partition, keys));
 		notices.onMessage = (message) => this.#heard(message);
 	}
 
@@ -118,33 +127,42 @@ export class ValkeyStore implements Store {
 
 	async commit(partition: number, batch: Batch): Promise<CommitReply> {
 		const at = this.#at(partition);
-		const settings = { clock: this.#clock(), channel: this.#notices.channel, partition: String(partition) };
-		return commitReply(batch, await this.#plain(at, ["FCALL", COMMIT, ...commitCall(at, batch, settings)]));
+		const { channel, ownChannel } = this.#notices;
+		const isCluster = this.#servers.url.cluster;
+		const { heard } = at;
+		const settings = { clock: this.#clock(), heard, channel, ownChannel: isCluster ? "" : ownChannel, partition };
+		const reply = commitReply(batch, await this.#plain(at, this.#commitCall.encode(at, batch, settings)));
+		at.heard = Math.max(at.heard, reply.time);
+		return reply;
 	}
 
 	async events(partition: number, owner: string | undefined, after: LogPosition | undefined, count: number) {
 		const at = this.#at(partition);
 		const [header, log] = at.fixed;
 		const declared = owner === undefined ? [header, log] : [header, log, at.version(owner)];
-		// The first entry may hold nothing but what was seen already.
-		const range = [String(after?.commit ?? 1), String(count + 1)];
-		const [time, entries] = await this.#call<string[]>(at, "events", declared, ...range);
-		const events = decodeEvents(entries).filter(
-			(event) => isBehind(event, after) && (owner === undefined || event.owner === owner),
-		);
-		return { time, events: events.slice(0, count) };
+		const events: LoggedEvent[] = [];
+		for (let from = after?.commit ?? 1; ; ) {
+			// The first entry may hold nothing but what was seen already.
+			const range = [String(from), String(count + 1)];
+			const [time, entries, on] = await this.#call<string[], number>(at, "events", declared, ...range);
+			for (const event of decodeEvents(entries))
+				if (isBehind(event, after) && (owner === undefined || event.owner === owner)) events.push(event);
+			if (!on || events.length >= count) return { time, events: events.slice(0, count) };
+			from = on;
+		}
 	}
 
 	async trimEvents(partition: number, before: number) {
 		const at = this.#at(partition);
-		const [header, log] = at.fixed;
+		const [header, log, , watched] = at.fixed;
+		await this.#call(at, "sweep", [header, watched], String(ANSWERS_MS));
 		let trimmed = 0;
 		for (let from = 1; ; ) {
 			const range = [String(from), String(TRIM_STEP)];
-			const [time, entries] = await this.#call<string[]>(at, "events", [header, log], ...range);
+			const [time, entries, on] = await this.#call<string[], number>(at, "events", [header, log], ...range);
 			trimmed += await this.#trimEntries(at, entries, before);
-			if (entries.length < 2 * TRIM_STEP) return { time, trimmed };
-			from = Number(entries.at(-2)) + 1;
+			if (!on) return { time, trimmed };
+			from = on;
 		}
 	}
 
@@ -203,20 +221,14 @@ export class ValkeyStore implements Store {
 	}
 
 	watch(partition: number, key: string): () => void {
-		this.#countWatcher(partition, key, 1);
-		let over = false;
-		return () => {
-			if (!over) this.#countWatcher(partition, key, -1);
-			over = true;
-		};
+		return this.#watches.add(partition, key);
 	}
 
-	/** Sent ahead of whatever is asked next, on the same connection; if it fails, the caller's next look tells. */
-	#countWatcher(partition: number, key: string, change: number): void {
+	/** If it fails, the next time, or the caller's next look, makes up for it. */
+	#tellWatched(partition: number, keys: readonly string[]): void {
 		const at = this.#at(partition);
 		const [header, , , watched] = at.fixed;
-		const call: Call = ["FCALL", functionName("watch"), "2", header, watched, toText(key), String(change)];
-		this.#plain(at, call).catch(() => {});
+		this.#call(at, "watch", [header, watched], String(WATCH_MS), ...keys.map(toText)).catch(() => {});
 	}
 
 	onNotice(listener: (notice: Notice) => void): void {
@@ -225,6 +237,7 @@ export class ValkeyStore implements Store {
 
 	async close(): Promise<void> {
 		this.#listeners.length = 0;
+		this.#watches.close();
 		this.#notices.close();
 		this.#servers.close();
 	}
@@ -234,7 +247,10 @@ export class ValkeyStore implements Store {
 		const notice: Notice = {
 			partition: Number(partition),
 			queues: names.slice(0, filled).map(fromText),
-			changed: names.slice(filled).map(fromText),
+			changed: names
+				.slice(filled)
+				.map(fromText)
+				.filter((key) => this.#watches.has(Number(partition), key)),
 			...(due === "" ? undefined : { due: Number(due) }),
 		};
 		for (const listener of this.#listeners) listener(notice);
@@ -244,13 +260,16 @@ export class ValkeyStore implements Store {
 		return this.#testClock ? String(this.#testClock()) : "";
 	}
 
-	async #call<T>(
+	async #call<T, More = undefined>(
 		at: Place,
 		name: Parameters<typeof functionName>[0],
 		keys: string[],
 		...args: string[]
-	): Promise<[time: number, answer: T]> {
-		return this.#plain(at, ["FCALL", functionName(name), String(keys.length), ...keys, this.#clock(), ...args]);
+	): Promise<[time: number, answer: T, more: More]> {
+		const call: Call = ["FCALL", functionName(name), String(keys.length), ...keys, this.#clock(), ...args];
+		const [time, answer, more] = await this.#plain<[number, T, More]>(at, call);
+		at.heard = Math.max(at.heard, time);
+		return [at.heard, answer, more];
 	}
 
 	async #plain<T>(at: Place, call: Call): Promise<T> {

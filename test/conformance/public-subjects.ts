@@ -1,0 +1,80 @@
+import { administrationCases } from "./public-cases/administration.ts";
+import { badCallCases } from "./public-cases/bad-calls.ts";
+import { badCreateCases } from "./public-cases/bad-creates.ts";
+import { batchCases } from "./public-cases/batches.ts";
+import { bulkCases } from "./public-cases/bulk.ts";
+import { cancelCases } from "./public-cases/cancelling.ts";
+import { claimOrderCases } from "./public-cases/claim-order.ts";
+import { claimRequestCases } from "./public-cases/claim-requests.ts";
+import { claimWaitingCases } from "./public-cases/claim-waiting.ts";
+import { creationCases } from "./public-cases/creation.ts";
+import { eventWaitingCases } from "./public-cases/event-waiting.ts";
+import { feedCases } from "./public-cases/feeds.ts";
+import { fenceCases } from "./public-cases/fences.ts";
+import { followingCases } from "./public-cases/following.ts";
+import { handBackCases } from "./public-cases/hand-back.ts";
+import { historyCases } from "./public-cases/histories.ts";
+import { idempotencyCases } from "./public-cases/idempotency.ts";
+import { laneCases } from "./public-cases/lanes.ts";
+import { listFilterCases } from "./public-cases/list-filters.ts";
+import { listingCases } from "./public-cases/listing.ts";
+import { lostWorkCases } from "./public-cases/lost-work.ts";
+import { noticeCases } from "./public-cases/notices.ts";
+import { operatorCases } from "./public-cases/operators.ts";
+import { payloadCases } from "./public-cases/payloads.ts";
+import { priorityCases } from "./public-cases/priorities.ts";
+import { renewalCases } from "./public-cases/renewals.ts";
+import { reopeningCases } from "./public-cases/reopening.ts";
+import { retentionCases } from "./public-cases/retention.ts";
+import { retryCases } from "./public-cases/retries.ts";
+import { situationCases } from "./public-cases/situations.ts";
+import { tagCases } from "./public-cases/tags.ts";
+import { tenantCases } from "./public-cases/tenants.ts";
+import { timeoutCases } from "./public-cases/timeouts.ts";
+import { waitingCases } from "./public-cases/waiting.ts";
+import { workerRegistryCases } from "./public-cases/worker-registry.ts";
+import type { PublicRow } from "./public-rows.ts";
+import { publicSuite, type Subjects } from "./public-suite.ts";
+
+const always: Subjects = {
+	situations: situationCases,
+	creation: creationCases,
+	idempotency: idempotencyCases,
+	batches: batchCases,
+	"claim order": claimOrderCases,
+	"claim waiting": claimWaitingCases,
+	"claim requests": claimRequestCases,
+	renewals: renewalCases,
+	fences: fenceCases,
+	retries: retryCases,
+	"hand-back": handBackCases,
+	cancelling: cancelCases,
+	operators: operatorCases,
+	"lost work": lostWorkCases,
+	timeouts: timeoutCases,
+	retention: retentionCases,
+	histories: historyCases,
+	following: followingCases,
+	"event waiting": eventWaitingCases,
+	listing: listingCases,
+	"list filters": listFilterCases,
+	tags: tagCases,
+	priorities: priorityCases,
+	bulk: bulkCases,
+	tenants: tenantCases,
+	payloads: payloadCases,
+	waiting: waitingCases,
+	notices: noticeCases,
+	"worker registry": workerRegistryCases,
+	lanes: laneCases,
+	feeds: feedCases,
+	administration: administrationCases,
+	"bad creates": badCreateCases,
+	"bad calls": badCallCases,
+};
+
+/** Everything users are promised, on one row. */
+export function publicSuites(row: PublicRow): void {
+	publicSuite("public", row, always);
+	if (row.keeps) publicSuite("public over reopening", row, { reopening: reopeningCases });
+}

@@ -1,0 +1,27 @@
+import type { Store } from "../../src/store/port.ts";
+
+const CALLS = ["read", "readBlobs", "first", "last", "queues", "queueSizes", "commit", "lastCommit"] as const;
+const LONG_CALLS = ["events", "trimEvents", "scan", "scanBlobs"] as const;
+
+/**
+ * Counts the calls a store has not answered yet. Time must not go on while one is on its way: an engine is idle then, but
+ * not at rest.
+ */
+export function storeTraffic(store: Store): { readonly busy: boolean } {
+	let pending = 0;
+	for (const name of [...CALLS, ...LONG_CALLS]) {
+		const call = store[name].bind(store) as (...args: unknown[]) => Promise<unknown>;
+		const counted = (...args: unknown[]): Promise<unknown> => {
+			pending += 1;
+			return call(...args).finally(() => {
+				pending -= 1;
+			});
+		};
+		Object.assign(store, { [name]: counted });
+	}
+	return {
+		get busy() {
+			return pending > 0;
+		},
+	};
+}
