@@ -35,6 +35,8 @@ export interface ClaimDispatcherOptions {
 	mint: UuidMint;
 	/** Whether other engines may take work too: what is known here of a queue may then be old. */
 	shared: boolean;
+	/** Where this engine comes first for a lane; undefined when it does everywhere. */
+	preferred(lane: string): ReadonlySet<number> | undefined;
 	/** A partition could not be read and was passed over. */
 	onSkipped(partition: number, error: unknown): void;
 }
@@ -43,8 +45,6 @@ export interface ClaimDispatcherOptions {
 const CLAIMS_PER_COMMAND = MAX_UNIT_RECORDS / 4;
 const INPUT_BUDGET = 4 * 1024 * 1024;
 const RETRY_MIN_MS = 4;
-/** An engine counts as one that workers claim from for this long after the last claim. */
-const LATELY_MS = 5000;
 /** A claim waits this long for partitions that are slow to say what they have; it may find work elsewhere. */
 const LOOK_PATIENCE_MS = 1000;
 
@@ -57,25 +57,19 @@ export class ClaimDispatcher {
 	readonly #runners: readonly PartitionRunner[];
 	readonly #clock: Clock;
 	readonly #mint: UuidMint;
-	readonly #waiting: WaitingClaims;
-	#claimedAt = Number.NEGATIVE_INFINITY;
+	readonly waiting: WaitingClaims;
 	#closed = false;
 
 	constructor({ mint, ...options }: ClaimDispatcherOptions) {
 		this.#runners = options.runners;
 		this.#clock = options.clock;
 		this.#mint = mint;
-		this.#waiting = new WaitingClaims(options.clock);
-		this.work = new WorkFinder({ ...options, onWork: (queue) => this.#waiting.wakeFor(queue) });
-	}
-
-	/** Whether somebody claims here, or did so lately. */
-	get claimsLately(): boolean {
-		return this.#waiting.size > 0 || this.#clock.monotonic() - this.#claimedAt < LATELY_MS;
+		this.waiting = new WaitingClaims(options.clock);
+		this.work = new WorkFinder({ ...options, onWork: (queue) => this.waiting.wakeFor(queue) });
 	}
 
 	async claim(claim: Claim, signal?: AbortSignal): Promise<ExecutionRecord[]> {
-		const waiter = this.#waiting.enter(claim);
+		const waiter = this.waiting.enter(claim);
 		const search: Search = {
 			wanted: claim,
 			instanceId: claim.instanceId,
@@ -96,12 +90,11 @@ export class ClaimDispatcher {
 				if (taken.length > 0 || over) return taken;
 				// A queue still hot had entries that others took first: look again soon, and less soon each time.
 				const pause = this.work.hasFor(claim) ? Math.min(left, RETRY_MIN_MS * 2 ** Math.min(tries, 8)) : left;
-				await this.#waiting.sleep(waiter, pause, signal);
+				await this.waiting.sleep(waiter, pause, signal);
 			}
 		} finally {
-			this.#waiting.leave(waiter);
-			this.#claimedAt = this.#clock.monotonic();
-			this.#waiting.wakeNext((wanted) => this.work.hasFor(wanted));
+			this.waiting.leave(waiter);
+			this.waiting.wakeNext((wanted) => this.work.hasFor(wanted));
 		}
 	}
 
@@ -109,14 +102,14 @@ export class ClaimDispatcher {
 	close(): void {
 		this.#closed = true;
 		this.work.close();
-		this.#waiting.wakeAll();
+		this.waiting.wakeAll();
 	}
 
 	/** True when partitions had to be asked. Work that appears meanwhile does not wait for the slowest of them. */
 	async #lookAround(search: Search, waiter: Waiter, signal: AbortSignal | undefined): Promise<boolean> {
 		const looking = this.work.lookAround(search);
 		if (!looking) return false;
-		const woken = this.#waiting.sleep(waiter, LOOK_PATIENCE_MS, signal);
+		const woken = this.waiting.sleep(waiter, LOOK_PATIENCE_MS, signal);
 		await Promise.race([looking, woken]).finally(() => waiter.wake?.());
 		// If it fails later, other claims will tell.
 		looking.catch(() => {});

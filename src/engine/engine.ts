@@ -15,7 +15,7 @@ import { Minding } from "./minding.ts";
 import { UuidMint } from "./mint.ts";
 import type { EngineObserver } from "./observer.ts";
 import { type BatchReport, PartitionRunner } from "./partition-runner.ts";
-import { shareOut } from "./preferences.ts";
+import { Preferences } from "./preferences.ts";
 import { type LiveEngine, Presence, type PresenceTimes } from "./presence.ts";
 import { Sweep } from "./sweep.ts";
 import { Throughput } from "./throughput.ts";
@@ -71,13 +71,12 @@ export class Engine {
 	onCommitted: ((unit: UnitDraft) => void) | undefined;
 	/** Counts what happens here; whoever wants metrics sets it. */
 	observer: EngineObserver | undefined;
-	readonly #id: string;
 	readonly #minding: Minding;
 	readonly #sweep: Sweep;
 	readonly #trimmer: EventTrimmer;
 	/** Absent on a store that nobody else can have open. */
 	readonly #presence: Presence | undefined;
-	#live = "";
+	readonly #preferences: Preferences;
 	readonly #onFault: NonNullable<EngineOptions["onFault"]>;
 	readonly #skippedFor = new Set<string>();
 	/** Partitions whose notices may have been missed. */
@@ -97,7 +96,7 @@ export class Engine {
 		const { partitions } = this.store;
 		const idMint = new UuidMint(() => Date.now(), options.randomHex);
 		const engineId = options.engineId ?? idMint.next();
-		this.#id = engineId;
+		this.#preferences = new Preferences(engineId, partitions);
 		this.runners = Array.from(
 			{ length: partitions },
 			(_, partition) =>
@@ -123,6 +122,7 @@ export class Engine {
 			clock: this.clock,
 			mint: this.mint,
 			shared: this.store.shared,
+			preferred: (lane) => this.#preferences.inLane(lane),
 			onSkipped: (_, error) => this.#skipped(error),
 		});
 		this.claimRequests = new ClaimRequests(this.runners, this.dispatcher, this.kernel, this.mint);
@@ -157,7 +157,7 @@ export class Engine {
 						runner: meetingPlace,
 						clock: this.clock,
 						...(options.presence ? { times: options.presence } : undefined),
-						claims: () => this.dispatcher.claimsLately,
+						claims: () => this.dispatcher.waiting.lanes(),
 						onLive: (engines) => this.#shareWith(engines),
 						onFailure: (error) => this.#onFault({ about: "other engines could not be told of this one", error }),
 					})
@@ -307,28 +307,11 @@ export class Engine {
 		this.watchers.changedAll();
 	}
 
-	/** Every engine comes to the same shares from the same list; while lists differ, some partitions have two or none. */
+	/** Engines that hear of each other share out; while they differ about who is there, some partitions have two or none. */
 	#shareWith(engines: readonly LiveEngine[]): void {
-		const sorted = [...engines].sort((a, b) => (a.id < b.id ? -1 : 1));
-		const live = JSON.stringify(sorted);
-		if (live === this.#live) return;
-		this.#live = live;
-		const minding = this.#shareOf(sorted);
-		const claiming = sorted.filter(({ claims }) => claims);
-		const taking = claiming.length > 0 ? this.#shareOf(claiming) : minding;
-		const isAlone = claiming.every(({ id }) => id === this.#id);
-		this.#minding.mind(minding);
-		this.dispatcher.work.prefer(isAlone ? undefined : new Set(taking));
-		this.gathering.prefer(taking.length > 0 ? taking : minding);
-	}
-
-	/** The partitions that fall to this engine when they are shared out among these. */
-	#shareOf(engines: readonly LiveEngine[]): number[] {
-		const owners = shareOut(
-			engines.map(({ id }) => id),
-			this.runners.length,
-		);
-		return [...this.runners.keys()].filter((partition) => owners[partition] === this.#id);
+		if (!this.#preferences.update(engines)) return;
+		this.#minding.mind(this.#preferences.minding);
+		this.gathering.prefer(this.#preferences.gathering);
 	}
 
 	async #trimEvents(): Promise<void> {

@@ -23,9 +23,9 @@ export interface PresenceOptions {
 	runner: PartitionRunner;
 	clock: Clock;
 	times?: Partial<PresenceTimes>;
-	/** Whether workers claim from this engine. */
-	claims(): boolean;
-	/** Told who is there whenever that may have changed, this engine among them. */
+	/** The lanes for which workers claim from this engine. */
+	claims(): readonly string[];
+	/** Told who is there whenever that may have changed, in the order of their ids, this engine among them. */
 	onLive(engines: readonly LiveEngine[]): void;
 	/** Told when it could not be said, once until it could again. */
 	onFailure(error: unknown): void;
@@ -33,7 +33,7 @@ export interface PresenceOptions {
 
 export interface LiveEngine {
 	id: string;
-	claims: boolean;
+	claims: readonly string[];
 }
 
 /**
@@ -121,6 +121,7 @@ export class Presence {
 		const { runner, engineId, claims, onLive } = this.#options;
 		const now = runner.time.now();
 		const others = Object.entries(this.#engines).filter(([id, { until }]) => id !== engineId && until > now);
-		onLive([{ id: engineId, claims: claims() }, ...others.map(([id, seen]) => ({ id, claims: seen.claims }))]);
+		const engines = [{ id: engineId, claims: claims() }, ...others.map(([id, seen]) => ({ id, claims: seen.claims }))];
+		onLive(engines.sort((a, b) => (a.id < b.id ? -1 : 1)));
 	}
 }

@@ -1,5 +1,10 @@
 import type { Clock } from "../contract/clock.ts";
-import { accepts, type Wanted } from "./work-hints.ts";
+import { EVERY_LANE } from "./preferences.ts";
+import { accepts, laneName, type Wanted } from "./work-hints.ts";
+
+/** A lane counts as claimed from for this long after its last claim. */
+const LATELY_MS = 5000;
+const MAX_LANES = 16;
 
 /** A claim that is being served. */
 export interface Waiter {
@@ -12,6 +17,8 @@ export interface Waiter {
 export class WaitingClaims {
 	readonly #clock: Clock;
 	readonly #waiters = new Set<Waiter>();
+	/** When the last claim for a lane left. */
+	readonly #leftAt = new Map<string, number>();
 	#sleeping = 0;
 
 	constructor(clock: Clock) {
@@ -23,8 +30,16 @@ export class WaitingClaims {
 		return this.#sleeping;
 	}
 
-	get size(): number {
-		return this.#waiters.size;
+	/** The lanes somebody claims from here, or did so lately. */
+	lanes(): readonly string[] {
+		const lanes = new Set<string>();
+		for (const { wanted } of this.#waiters) for (const name of laneNames(wanted)) lanes.add(name);
+		const since = this.#clock.monotonic() - LATELY_MS;
+		for (const [name, leftAt] of this.#leftAt) {
+			if (leftAt > since) lanes.add(name);
+			else this.#leftAt.delete(name);
+		}
+		return lanes.size > MAX_LANES ? [EVERY_LANE] : [...lanes].sort();
 	}
 
 	enter(wanted: Wanted): Waiter {
@@ -35,6 +50,7 @@ export class WaitingClaims {
 
 	leave(waiter: Waiter): void {
 		this.#waiters.delete(waiter);
+		for (const name of laneNames(waiter.wanted)) this.#leftAt.set(name, this.#clock.monotonic());
 	}
 
 	/** Wakes the one that sleeps longest of those a queue has something for. */
@@ -78,3 +94,5 @@ export class WaitingClaims {
 		return false;
 	}
 }
+
+const laneNames = ({ namespace, lanes }: Wanted): string[] => lanes.map((lane) => laneName(namespace, lane));

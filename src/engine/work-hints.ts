@@ -90,6 +90,11 @@ export function acceptsKind(wanted: Wanted, lane: string, queue: string): boolea
 	return !wanted.kinds || wanted.kinds.some((kind) => eligibleQueue(wanted.namespace, lane, kind) === queue);
 }
 
+/** A lane's name across namespaces. */
+export const laneName = (namespace: string, lane: string): string => `${namespace},${lane}`;
+
+export const laneNameOf = (queue: string): string => lanePrefixOf(queue).slice(ELIGIBLE.length, -1);
+
 /** The part of a queue's name that all kinds of its lane share. */
 const lanePrefixOf = (queue: string): string =>
 	queue.slice(0, queue.indexOf(",", queue.indexOf(",", ELIGIBLE.length) + 1) + 1);

@@ -69,6 +69,11 @@ export function slotOfId(prefix: IdPrefix, id: string): number | undefined {
 	return slot < SLOTS ? slot : undefined;
 }
 
+/** When an id was minted: a uuid of version 7 begins with the milliseconds. */
+export function timeOfId(id: string): number {
+	return Number.parseInt(id.slice(id.indexOf("_") + 1).slice(0, 12), 16);
+}
+
 /** The slot inside an id that the kernel itself minted or has already parsed. */
 export function trustedSlot(id: string): number {
 	return Number(id.slice(id.lastIndexOf("_") + 1));

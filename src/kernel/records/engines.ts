@@ -4,8 +4,8 @@ import { defineDefaults, type Key, makeRecord } from "./record.ts";
 export interface EngineSeen {
 	/** It lives until then, unless it says so again. */
 	until: number;
-	/** Whether workers have lately claimed from it. */
-	claims: boolean;
+	/** The lanes for which workers have lately claimed from it. */
+	claims: readonly string[];
 }
 
 /**

@@ -8,7 +8,7 @@ export interface AnnounceCommand {
 	op: "announce";
 	engineId: string;
 	ttlMs: number;
-	claims: boolean;
+	claims: readonly string[];
 }
 
 /** Every engine that was there lately; those whose time is over may be gone. */
