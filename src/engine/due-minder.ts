@@ -180,7 +180,10 @@ export class DueMinder {
 			const outcome = await runner.run<TickOutcome>({
 				op: "tick",
 				key,
-				writableSince: runner.writableSince,
+				// As of when the rule runs: the command may have waited for the end of the very outage it is to know of.
+				get writableSince() {
+					return runner.writableSince;
+				},
 				jitter: random(),
 			} as { op: string });
 			if (!outcome.ok) throw new Error(outcome.code);

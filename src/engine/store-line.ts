@@ -32,6 +32,8 @@ export class StoreLine {
 		const sentAt = clock.monotonic();
 		const answer = await question(store, partition);
 		this.time.hear(answer.time, sentAt);
+		// A store may wait for its servers by itself: what others asked of it has waited as long.
+		if (clock.monotonic() - sentAt > OUTAGE_MS) this.opened();
 		return answer;
 	}
 

@@ -67,7 +67,8 @@ export class Job {
 	/** What a renewal said of this lease. */
 	renewed(answer: RenewedLease, askedAt: number): void {
 		if (answer.ok) {
-			this.expiresAt = askedAt + this.#leaseMs;
+			// An answer may come behind that of a later question.
+			this.expiresAt = Math.max(this.expiresAt, askedAt + this.#leaseMs);
 			if (answer.cancelRequested) this.abort("cancelled", answer.reason ?? "cancel requested");
 		} else if (answer.error && !answer.error.retryable) this.lose("lease_lost", answer.error.message);
 	}

@@ -14,13 +14,23 @@ export interface LeaseKeeperOptions {
 	jobs: () => Iterable<Job>;
 }
 
+/** A call on its way that asks for these leases. */
+interface Call {
+	jobs: readonly Job[];
+	alone: boolean;
+}
+
 /**
  * Renews all leases together at a third of their time, and gives up those that could not be renewed for the whole of it:
- * by then they may be another's. A renewal that hangs holds up neither.
+ * by then they may be another's.
+ *
+ * One partition that does not answer must not cost the leases of the others: those of a call that has not been answered
+ * by the next round are asked for again, each alone, until it is. An answer that comes late still counts.
  */
 export class LeaseKeeper {
 	readonly #options: LeaseKeeperOptions;
-	#renewing = false;
+	/** The latest call for each lease that is still unanswered. */
+	readonly #asking = new Map<Job, Call>();
 	#disarm: () => void = () => {};
 	#disarmExpiry: () => void = () => {};
 
@@ -32,7 +42,7 @@ export class LeaseKeeper {
 		const { clock, leaseMs } = this.#options;
 		this.#disarm = clock.setTimer(leaseMs / 3, () => {
 			this.start();
-			void this.#renew();
+			this.#renew();
 			this.#watchExpiry();
 		});
 	}
@@ -55,21 +65,22 @@ export class LeaseKeeper {
 		if (left < leaseMs / 3) this.#disarmExpiry = clock.setTimer(left, () => this.#watchExpiry());
 	}
 
-	async #renew(): Promise<void> {
-		if (this.#renewing) return;
-		this.#renewing = true;
-		try {
-			const jobs = [...this.#options.jobs()];
-			for (let from = 0; from < jobs.length; from += RENEWALS_PER_CALL) {
-				await this.#renewSome(jobs.slice(from, from + RENEWALS_PER_CALL));
-			}
-		} finally {
-			this.#renewing = false;
+	#renew(): void {
+		const together: Job[] = [];
+		for (const job of this.#options.jobs()) {
+			const asked = this.#asking.get(job);
+			if (!asked) together.push(job);
+			else if (!asked.alone) void this.#ask({ jobs: [job], alone: true });
+		}
+		for (let from = 0; from < together.length; from += RENEWALS_PER_CALL) {
+			void this.#ask({ jobs: together.slice(from, from + RENEWALS_PER_CALL), alone: false });
 		}
 	}
 
-	async #renewSome(jobs: readonly Job[]): Promise<void> {
+	async #ask(call: Call): Promise<void> {
 		const { backend, clock, leaseMs, log } = this.#options;
+		const { jobs } = call;
+		for (const job of jobs) this.#asking.set(job, call);
 		const askedAt = clock.monotonic();
 		try {
 			const leases = jobs.map((job) => ({ executionId: job.id, ...job.fence }));
@@ -79,6 +90,8 @@ export class LeaseKeeper {
 			});
 		} catch (error) {
 			log.warn(`leases could not be renewed: ${String(error)}`);
+		} finally {
+			for (const job of jobs) if (this.#asking.get(job) === call) this.#asking.delete(job);
 		}
 	}
 }

@@ -56,6 +56,75 @@ describe("leases of a worker", () => {
 		expect(await stage.ff.result(id)).toBe("late");
 	});
 
+	it("are kept although one that is renewed with them gets no answer", async () => {
+		const stage = await Stage.open();
+		const hold = gate();
+		const healed = gate();
+		let stuck: string | undefined;
+		const backend = withCalls(stage.backend, {
+			renew: async (request) => {
+				if (request.leases.some(({ executionId }) => executionId === stuck)) await healed.passed;
+				return stage.backend.leases.renew(request);
+			},
+		});
+		await stage.run(() => hold.passed.then(() => "done"), { concurrency: 5, leaseMs: 9000 }, backend);
+		stuck = await stage.submit();
+		const ids = [await stage.submit(), await stage.submit()];
+		await stage.clock.advance(8000);
+		healed.open();
+		await stage.clock.advance(60_000);
+		for (const id of [stuck, ...ids])
+			expect(await stage.backend.executions.get(id)).toMatchObject({ publicState: "active", reclaims: 0 });
+
+		stuck = undefined;
+		hold.open();
+		await stage.clock.settle();
+		for (const id of ids) expect(await stage.ff.result(id)).toBe("done");
+	});
+
+	it("are not shortened by an answer that comes behind a later one", async () => {
+		const stage = await Stage.open();
+		const healed = gate();
+		let calls = 0;
+		const backend = withCalls(stage.backend, {
+			renew: async (request) => {
+				calls += 1;
+				if (calls === 1) await healed.passed;
+				if (calls > 2) throw unavailable();
+				return stage.backend.leases.renew(request);
+			},
+		});
+		const seen = watching(stage);
+		await stage.run(seen.handler, { leaseMs: 9000 }, backend);
+		await stage.submit();
+		// The first call, at 3 s, is answered after the second, at 6 s; all later ones fail.
+		await stage.clock.advance(7000);
+		healed.open();
+		await stage.clock.advance(7999);
+		expect(seen.seen).toEqual([]);
+		await stage.clock.advance(1);
+		expect(seen.seen).toMatchObject([{ why: "lease_lost" }]);
+	});
+
+	it("of others are kept for as long as one gets no answer", async () => {
+		const stage = await Stage.open();
+		const hold = gate();
+		let stuck: string | undefined;
+		const backend = withCalls(stage.backend, {
+			renew: (request) =>
+				request.leases.some(({ executionId }) => executionId === stuck)
+					? new Promise(() => {})
+					: stage.backend.leases.renew(request),
+		});
+		await stage.run(() => hold.passed, { concurrency: 5, leaseMs: 9000 }, backend);
+		stuck = await stage.submit();
+		const other = await stage.submit();
+		await stage.clock.advance(60_000);
+		expect(await stage.backend.executions.get(other)).toMatchObject({ publicState: "active", reclaims: 0 });
+		expect((await stage.backend.executions.get(stuck)).reclaims).toBeGreaterThan(0);
+		hold.open();
+	});
+
 	it("are kept while an outcome cannot be told", async () => {
 		const stage = await Stage.open();
 		let away = true;
