@@ -44,6 +44,9 @@ import {
 import { type NoteTrimCommand, type NoteTrimOutcome, noteTrim } from "./rules/note-trim.ts";
 import { type ProgressCommand, type ProgressOutcome, progress } from "./rules/progress.ts";
 import {
+	type BeatCommand,
+	type BeatOutcome,
+	beat,
 	type RegisterWorkerCommand,
 	type RegisterWorkerOutcome,
 	type RemoveWorkerCommand,
@@ -87,6 +90,7 @@ export interface Rules {
 	delete: Rule<DeleteCommand, DeleteOutcome>;
 	tick: Rule<TickCommand, TickOutcome>;
 	registerWorker: Rule<RegisterWorkerCommand, RegisterWorkerOutcome>;
+	beat: Rule<BeatCommand, BeatOutcome>;
 	removeWorker: Rule<RemoveWorkerCommand, RemoveWorkerOutcome>;
 	changeLane: Rule<ChangeLaneCommand, ChangeLaneOutcome>;
 	copyLane: Rule<CopyLaneCommand, CopyLaneOutcome>;
@@ -132,6 +136,7 @@ export const kernel: Kernel = {
 		delete: remove,
 		tick,
 		registerWorker,
+		beat,
 		removeWorker,
 		changeLane,
 		copyLane,
