@@ -6,6 +6,7 @@ export interface MindingOptions {
 	runners: readonly PartitionRunner[];
 	clock: Clock;
 	random: () => number;
+	shared: boolean;
 	onPass(pass: DuePass): void;
 	onFailure(key: string, error: unknown, parked: boolean): void;
 }
