@@ -152,7 +152,7 @@ export class PartitionRunner {
 		try {
 			return await this.#line.ask(question);
 		} catch (error) {
-			throw error instanceof StoreError ? refusalError(refuse("store_unavailable"), error) : error;
+			throw error instanceof StoreError ? storeRefusal(error) : error;
 		}
 	}
 
@@ -282,20 +282,23 @@ export class PartitionRunner {
 	}
 
 	async #send(batch: Batch, drafts: UnitDraft[]): Promise<CommitReply | undefined> {
+		let inDoubt = false;
 		for (let tries = 0; ; tries++) {
 			try {
 				const reply = await this.#line.ask((store, partition) => store.commit(partition, batch));
 				this.#line.worked();
 				return reply;
 			} catch (error) {
-				const refused = error instanceof StoreError && error.applied === "no" && !error.passing;
 				this.#line.failed();
-				if (refused || this.#closed) {
-					const refusal = refusalError(refuse("store_unavailable"), error);
+				inDoubt ||= !(error instanceof StoreError) || error.applied === "unknown";
+				const hopeless = error instanceof StoreError && !error.passing;
+				const waitedFor = this.#giveUpOnCallers(drafts, error);
+				// What was certainly not done and nobody waits for any more is not done later either.
+				if (hopeless || this.#closed || (!inDoubt && !waitedFor)) {
+					const refusal = storeRefusal(error);
 					for (const draft of drafts) this.#abandon(draft, (running) => running.reject(refusal));
 					return undefined;
 				}
-				this.#giveUpOnCallers(drafts, error);
 				await this.#line.pause(tries);
 			}
 		}
@@ -367,13 +370,19 @@ export class PartitionRunner {
 		}
 	}
 
-	/** Callers do not wait for ever; what they asked may still happen, which is what this error says. */
-	#giveUpOnCallers(drafts: UnitDraft[], cause: unknown): void {
+	/** Callers do not wait for ever; what they asked may still happen, which is what this error says. True if any waits on. */
+	#giveUpOnCallers(drafts: UnitDraft[], cause: unknown): boolean {
 		const now = this.#options.clock.monotonic();
+		let waitedFor = false;
 		for (const draft of drafts) {
 			for (const running of draft.commands) {
-				if (now - running.arrivedAt > CALL_TIMEOUT_MS) running.reject(refusalError(refuse("store_unavailable"), cause));
+				if (now - running.arrivedAt > CALL_TIMEOUT_MS) running.reject(storeRefusal(cause));
+				else waitedFor = true;
 			}
 		}
+		return waitedFor;
 	}
 }
+
+const storeRefusal = (error: unknown): Error =>
+	refusalError(refuse(error instanceof StoreError ? error.code : "store_unavailable"), error);

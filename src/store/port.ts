@@ -163,7 +163,7 @@ export interface QueueSize {
 
 /** A copy that nobody changes; whoever took it lets go of it. */
 export interface Snapshot {
-	store: Pick<Store, "partitions" | "scan" | "scanBlobs" | "readBlobs" | "events">;
+	store: Pick<Store, "partitions" | "scan" | "scanBlobs" | "scansRepeat" | "readBlobs" | "events">;
 	discard(): Promise<void>;
 }
 
@@ -200,10 +200,24 @@ export interface Store {
 	): Promise<Timed & { events: LoggedEvent[] }>;
 	/** Lets go of events older than `before` whose owner was forgotten. */
 	trimEvents(partition: number, before: number): Promise<Timed & { trimmed: number }>;
-	/** Records in the order of their keys, for export, audits and repair; never on a path users wait for. */
-	scan(partition: number, afterKey: string | undefined, count: number): Promise<Timed & { records: StoredRecord[] }>;
-	/** Keys of blobs in order, likewise. */
-	scanBlobs(partition: number, afterKey: string | undefined, count: number): Promise<Timed & { keys: string[] }>;
+	/**
+	 * All records page by page, in the store's own order, for export, audits and repair; never on a path users wait for.
+	 * The cursor of a page leads to the next, and there is none on the last; `count` is about how many a page holds, and
+	 * it may hold none. What was there all the while is shown.
+	 */
+	scan(
+		partition: number,
+		cursor: string | undefined,
+		count: number,
+	): Promise<Timed & { records: StoredRecord[]; cursor?: string }>;
+	/** Keys of blobs, likewise. */
+	scanBlobs(
+		partition: number,
+		cursor: string | undefined,
+		count: number,
+	): Promise<Timed & { keys: string[]; cursor?: string }>;
+	/** Set where a scan may show a record more than once, when others come or go meanwhile. */
+	readonly scansRepeat?: boolean;
 	/** Asks for notices about a record, or about `EVENT_LOG`, until the returned function is called. */
 	watch(partition: number, key: string): () => void;
 	onNotice(listener: (notice: Notice) => void): void;
@@ -281,9 +295,20 @@ export class StoreError extends Error {
 	readonly applied: "no" | "unknown";
 	/** Whether the same call is worth repeating: the store is about to answer again, or may have answered already. */
 	readonly passing: boolean;
-	constructor(message: string, options: { applied: "no" | "unknown"; passing?: boolean; cause?: unknown }) {
+	/** What a caller is told, where it is more than that the store does not answer. */
+	readonly code: "store_unavailable" | "store_too_new";
+	constructor(message: string, options: StoreErrorOptions) {
 		super(message, options.cause === undefined ? undefined : { cause: options.cause });
 		this.applied = options.applied;
 		this.passing = options.passing ?? options.applied === "unknown";
+		this.code = options.code ?? "store_unavailable";
 	}
+}
+
+export interface StoreErrorOptions {
+	applied: "no" | "unknown";
+	/** By default only what is unknown is. */
+	passing?: boolean;
+	code?: StoreError["code"];
+	cause?: unknown;
 }

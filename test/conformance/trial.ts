@@ -4,9 +4,11 @@ import {
 	type IndexEntry,
 	type Notice,
 	type Store,
+	type StoredRecord,
 	type Unit,
 	unitOf,
 } from "../../src/store/port.ts";
+import { blobKeysOf, recordsOf } from "./scanned.ts";
 import { type OpenStore, type StoreRow, TestClock } from "./stores.ts";
 
 /** Registers a case; every case gets a new, empty store. */
@@ -88,6 +90,16 @@ export class Trial {
 		const [found] = (await this.#store.read(partition, [key])).records;
 		if (!found) throw new Error("read gave no answer for a key");
 		return found;
+	}
+
+	/** All records of a partition, in the order of their keys. */
+	async records(partition = this.home): Promise<StoredRecord[]> {
+		return recordsOf(this.#store, partition);
+	}
+
+	/** Keys of all blobs of a partition, in order. */
+	async blobKeys(partition = this.home): Promise<string[]> {
+		return blobKeysOf(this.#store, partition);
 	}
 
 	async blob(key: string, partition = this.home): Promise<number[] | undefined> {

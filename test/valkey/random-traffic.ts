@@ -7,6 +7,7 @@ import {
 	type Unit,
 	unitOf,
 } from "../../src/store/port.ts";
+import { blobKeysOf, recordsOf } from "../conformance/scanned.ts";
 import type { TestClock } from "../conformance/stores.ts";
 import { Random } from "../simulation/random.ts";
 
@@ -107,7 +108,6 @@ export class Traffic {
 		const queue = random.pick(QUEUES);
 		const prefix = random.pick(PREFIXES);
 		const keys = this.#some(KEYS, 4);
-		const after = random.chance(0.5) ? random.pick(KEYS) : undefined;
 		const before = random.integer(0, 110);
 		const position = random.chance(0.5) ? { score: random.pick(SCORES), key: random.pick(KEYS) } : undefined;
 		const owner = random.chance(0.5) ? random.pick(KEYS) : undefined;
@@ -130,8 +130,8 @@ export class Traffic {
 				return { time, events: events.map(plain) };
 			}),
 			move(`trim before ${before}`, (store) => store.trimEvents(partition, before)),
-			move(`scan ${count} after ${after}`, (store) => store.scan(partition, after, count)),
-			move(`scan ${count} blobs after ${after}`, (store) => store.scanBlobs(partition, after, count)),
+			move("scan", (store) => recordsOf(store, partition)),
+			move("scan blobs", (store) => blobKeysOf(store, partition)),
 		]);
 	}
 
@@ -164,9 +164,9 @@ export async function contents(store: Store, partition: number): Promise<unknown
 	const { queues } = await store.queues(partition, "");
 	const { blobs } = await store.readBlobs(partition, KEYS);
 	return {
-		records: (await store.scan(partition, undefined, 1_000_000)).records,
+		records: await recordsOf(store, partition),
 		blobs: blobs.map((bytes) => bytes && [...bytes]),
-		blobKeys: (await store.scanBlobs(partition, undefined, 1_000_000)).keys,
+		blobKeys: await blobKeysOf(store, partition),
 		sizes: (await store.queueSizes(partition, "")).queues,
 		queues: await Promise.all(queues.map(async (name) => [name, (await store.first(partition, name, 10_000)).entries])),
 		commits: (await store.lastCommit(partition)).commit,

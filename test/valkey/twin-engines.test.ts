@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { Engine } from "../../src/engine/engine.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import type { Store } from "../../src/store/port.ts";
+import { blobKeysOf, recordsOf } from "../conformance/scanned.ts";
 import { type StoreRow, stores, TestClock } from "../conformance/stores.ts";
 import { VirtualClock } from "../virtual-clock.ts";
 import { Commands, type Sent } from "./random-commands.ts";
@@ -57,8 +58,8 @@ async function engineOn(store: Store, clock: VirtualClock): Promise<Engine> {
 /** What there is in a partition, but for how often an engine had to commit to get there. */
 async function contents(store: Store, partition: number): Promise<unknown> {
 	const { queues } = await store.queues(partition, "");
-	const { keys } = await store.scanBlobs(partition, undefined, 100_000);
-	const { records } = await store.scan(partition, undefined, 100_000);
+	const keys = await blobKeysOf(store, partition);
+	const records = await recordsOf(store, partition);
 	const { events } = await store.events(partition, undefined, undefined, 100_000);
 	const byOwner = (owner: string) => store.events(partition, owner, undefined, 100_000);
 	return {

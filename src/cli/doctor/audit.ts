@@ -1,6 +1,7 @@
 import { indexOf } from "../../kernel/format.ts";
 import { faultOf } from "../../kernel/records/inspect.ts";
 import type { IndexEntry, QueuePosition, Store } from "../../store/port.ts";
+import { allRecords } from "../../store/scanning.ts";
 import { count, emptyTally, MOST_SAMPLES, type Tally } from "./tally.ts";
 
 const PAGE = 500;
@@ -37,7 +38,7 @@ async function lookOverRecords(
 	onProgress: (looked: number) => void,
 ) {
 	let wanted = 0;
-	for await (const { key, doc } of recordsOf(store, partition)) {
+	for await (const { key, doc } of allRecords(store, partition, PAGE)) {
 		if (count(tally, partition, key, doc)) wanted += indexOf(key, doc).length;
 		if (tally.total % PAGE === 0) onProgress(tally.total);
 	}
@@ -66,7 +67,7 @@ async function lookOverIndex(store: Store, partition: number, audit: Audit): Pro
 }
 
 async function findMissing(store: Store, partition: number, audit: Audit): Promise<void> {
-	for await (const { key, doc } of recordsOf(store, partition)) {
+	for await (const { key, doc } of allRecords(store, partition, PAGE)) {
 		if (faultOf(key, doc)) continue;
 		for (const { queue, score } of indexOf(key, doc)) {
 			const { entries } = await store.first(partition, queue, 2, justBefore(score, key));
@@ -88,16 +89,6 @@ const has = (places: { queue: string; score: number }[], queue: string, score: n
 function drifted({ drift }: Audit, entry: DriftedEntry): void {
 	drift[entry.problem] += 1;
 	if (drift.samples.length < MOST_SAMPLES) drift.samples.push(entry);
-}
-
-async function* recordsOf(store: Store, partition: number) {
-	let after: string | undefined;
-	for (;;) {
-		const { records } = await store.scan(partition, after, PAGE);
-		yield* records;
-		if (records.length < PAGE) return;
-		after = records.at(-1)?.key;
-	}
 }
 
 async function* entriesOf(store: Store, partition: number, queue: string) {

@@ -70,17 +70,15 @@ export class MemoryStore implements Store {
 		return { time: at.tell(this.#clock()), trimmed: at.trimEvents(before) };
 	}
 
-	async scan(partition: number, afterKey: string | undefined, count: number) {
+	async scan(partition: number, cursor: string | undefined, count: number) {
 		const at = this.#at(partition);
-		const records = [...at.records.values()].filter(({ key }) => afterKey === undefined || key > afterKey);
-		records.sort((a, b) => (a.key < b.key ? -1 : 1));
-		return { time: at.tell(this.#clock()), records: records.slice(0, count) };
+		const page = pageBehind(at.records.keys(), cursor, count);
+		return { time: at.tell(this.#clock()), ...page, records: page.keys.map((key) => at.read(key)) };
 	}
 
-	async scanBlobs(partition: number, afterKey: string | undefined, count: number) {
+	async scanBlobs(partition: number, cursor: string | undefined, count: number) {
 		const at = this.#at(partition);
-		const keys = [...at.blobs.keys()].filter((key) => afterKey === undefined || key > afterKey).sort();
-		return { time: at.tell(this.#clock()), keys: keys.slice(0, count) };
+		return { time: at.tell(this.#clock()), ...pageBehind(at.blobs.keys(), cursor, count) };
 	}
 
 	watch(partition: number, key: string): () => void {
@@ -100,4 +98,11 @@ export class MemoryStore implements Store {
 		if (!found) throw new RangeError(`no partition ${partition}`);
 		return found;
 	}
+}
+
+/** Keys in their order; a cursor is the last key of its page. */
+function pageBehind(all: Iterable<string>, cursor: string | undefined, count: number) {
+	const keys = [...all].filter((key) => cursor === undefined || key > cursor).sort();
+	const page = keys.slice(0, count);
+	return { keys: page, ...(keys.length > count ? { cursor: page.at(-1) as string } : undefined) };
 }

@@ -147,25 +147,26 @@ export class SqliteStore implements Store {
 		}
 	}
 
-	async scan(partition: number, afterKey: string | undefined, count: number) {
+	/** In the order of keys; a cursor is the last key of its page. */
+	async scan(partition: number, cursor: string | undefined, count: number) {
 		return this.#ask(partition, () => {
 			const rows: RecordRow[] =
-				afterKey === undefined
+				cursor === undefined
 					? this.#run.scanRecords.all(partition, count)
-					: this.#run.scanRecordsAfter.all(partition, toText(afterKey), count);
-			return {
-				records: rows.map(({ key, version, doc }) => ({ key: fromText(key), version, doc: fromText(doc) })),
-			};
+					: this.#run.scanRecordsAfter.all(partition, toText(cursor), count);
+			const records = rows.map(({ key, version, doc }) => ({ key: fromText(key), version, doc: fromText(doc) }));
+			return { records, ...cursorBehind(records.at(-1)?.key, records.length === count) };
 		});
 	}
 
-	async scanBlobs(partition: number, afterKey: string | undefined, count: number) {
+	async scanBlobs(partition: number, cursor: string | undefined, count: number) {
 		return this.#ask(partition, () => {
-			const keys =
-				afterKey === undefined
+			const found =
+				cursor === undefined
 					? this.#run.scanBlobs.all(partition, count)
-					: this.#run.scanBlobsAfter.all(partition, toText(afterKey), count);
-			return { keys: keys.map(fromText) };
+					: this.#run.scanBlobsAfter.all(partition, toText(cursor), count);
+			const keys = found.map(fromText);
+			return { keys, ...cursorBehind(keys.at(-1), keys.length === count) };
 		});
 	}
 
@@ -278,5 +279,9 @@ export class SqliteStore implements Store {
 		if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
 	}
 }
+
+/** A full page may be the last one: then one more comes, empty. */
+const cursorBehind = (last: string | undefined, isFull: boolean): { cursor?: string } =>
+	last !== undefined && isFull ? { cursor: last } : {};
 
 const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error));

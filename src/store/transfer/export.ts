@@ -1,4 +1,5 @@
 import type { LoggedEvent, LogPosition, RecordFormat, Snapshot } from "../port.ts";
+import { allBlobKeys, allRecords } from "../scanning.ts";
 import type { Counts, Line } from "./line.ts";
 
 type Exportable = Snapshot["store"];
@@ -16,7 +17,7 @@ export async function* exportStore(store: Exportable, format: Pick<RecordFormat,
 	const counts: Counts = { records: 0, blobs: 0, events: 0 };
 	yield text({ flowfabric: "export", format: format.format, partitions: store.partitions });
 	for (let partition = 0; partition < store.partitions; partition++) {
-		for await (const { key, doc } of records(store, partition)) {
+		for await (const { key, doc } of allRecords(store, partition, RECORDS_PER_PAGE)) {
 			counts.records += 1;
 			yield text({ record: key, partition, doc });
 		}
@@ -34,27 +35,11 @@ export async function* exportStore(store: Exportable, format: Pick<RecordFormat,
 
 const text = (line: Line): string => JSON.stringify(line);
 
-async function* records(store: Exportable, partition: number) {
-	let after: string | undefined;
-	for (;;) {
-		const page = (await store.scan(partition, after, RECORDS_PER_PAGE)).records;
-		yield* page;
-		if (page.length < RECORDS_PER_PAGE) return;
-		after = page.at(-1)?.key;
-	}
-}
-
 /** Blobs one by one: each may be as large as many pages of records. */
 async function* blobs(store: Exportable, partition: number) {
-	let after: string | undefined;
-	for (;;) {
-		const { keys } = await store.scanBlobs(partition, after, BLOBS_PER_PAGE);
-		for (const key of keys) {
-			const [bytes] = (await store.readBlobs(partition, [key])).blobs;
-			if (bytes) yield { key, bytes };
-		}
-		if (keys.length < BLOBS_PER_PAGE) return;
-		after = keys.at(-1);
+	for await (const key of allBlobKeys(store, partition, BLOBS_PER_PAGE)) {
+		const [bytes] = (await store.readBlobs(partition, [key])).blobs;
+		if (bytes) yield { key, bytes };
 	}
 }
 

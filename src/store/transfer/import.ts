@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type RecordFormat, type Store, type Unit, unitOf } from "../port.ts";
+import { allBlobKeys, allRecords } from "../scanning.ts";
 import {
 	type BlobLine,
 	type Counts,
@@ -148,14 +149,19 @@ function checkEnd(told: Counts, found: Counts, line: number): void {
 
 async function refuseUnlessEmpty(store: Store): Promise<void> {
 	for (let partition = 0; partition < store.partitions; partition++) {
-		const [records, blobs, events, queues] = await Promise.all([
-			store.scan(partition, undefined, 1),
-			store.scanBlobs(partition, undefined, 1),
+		const [{ commit }, events, queues] = await Promise.all([
+			store.lastCommit(partition),
 			store.events(partition, undefined, undefined, 1),
 			store.queues(partition, ""),
 		]);
-		if (records.records.length + blobs.keys.length + events.events.length + queues.queues.length > 0) {
+		const empty = commit === 0 || (await isEmpty(allRecords(store, partition, 1), allBlobKeys(store, partition, 1)));
+		if (!empty || events.events.length + queues.queues.length > 0) {
 			throw new ImportError(`the store is not empty: partition ${partition} holds something; import into a new one`);
 		}
 	}
+}
+
+async function isEmpty(...all: AsyncIterable<unknown>[]): Promise<boolean> {
+	for (const one of all) for await (const _ of one) return false;
+	return true;
 }

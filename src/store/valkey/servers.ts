@@ -46,6 +46,11 @@ export class Servers {
 		return [...this.#nodes.values()].sort((a, b) => Number(b.isConnected) - Number(a.isConnected));
 	}
 
+	/** The server that has a slot, as far as known. */
+	addressOf(slot: number): string {
+		return this.#owners[slot]?.address ?? "";
+	}
+
 	async call(slot: number, call: Call, bytes = false): Promise<unknown> {
 		const owner = this.#owners[slot];
 		if (!owner) return this.#callAgain(slot, call, bytes, undefined);

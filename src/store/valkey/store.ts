@@ -21,7 +21,7 @@ import { partitionTags, slotOf } from "./slots.ts";
 import { fromText, toText } from "./text.ts";
 import { WATCH_MS, WatchKeeper } from "./watch-keeper.ts";
 
-const SCAN_STEP = "1000";
+const SCAN_STEP = 1000;
 const TRIM_STEP = 256;
 /** What an engine was answered is kept for so long after its last batch. */
 const ANSWERS_MS = 86_400_000;
@@ -188,36 +188,36 @@ export class ValkeyStore implements Store {
 		return trimmed;
 	}
 
-	async scan(partition: number, afterKey: string | undefined, count: number) {
-		const keys = await this.#keysBehind(this.#at(partition), this.#at(partition).record(""), afterKey, count);
-		return this.read(partition, keys);
-	}
-
-	async scanBlobs(partition: number, afterKey: string | undefined, count: number) {
+	async scan(partition: number, cursor: string | undefined, count: number) {
 		const at = this.#at(partition);
-		const keys = await this.#keysBehind(at, at.blob(""), afterKey, count);
-		const { time } = await this.read(partition, []);
-		return { time, keys };
+		const { keys, next } = await this.#scanKeys(at, at.record(""), cursor, count);
+		return { ...(await this.read(partition, keys)), ...next };
 	}
 
-	/** The server keeps no order of keys, so each page goes over all of them: for repair, never for users. */
-	async #keysBehind(at: Place, prefix: string, afterKey: string | undefined, count: number): Promise<string[]> {
-		const found = new Set<string>();
-		let cursor = "0";
+	async scanBlobs(partition: number, cursor: string | undefined, count: number) {
+		const at = this.#at(partition);
+		const { keys, next } = await this.#scanKeys(at, at.blob(""), cursor, count);
+		const { time } = await this.read(partition, []);
+		return { time, keys, ...next };
+	}
+
+	/**
+	 * Goes over all keys of the server, whatever partition they are of: for repair, never for users. A cursor names the
+	 * server it is of: when the partition has moved to another, the scan begins anew there.
+	 */
+	async #scanKeys(at: Place, prefix: string, cursor: string | undefined, count: number) {
+		const [address, from] = cursor?.split(" ") ?? [];
+		const owner = this.#servers.addressOf(at.slot);
+		const step = String(Math.max(SCAN_STEP, count));
+		const keys = new Set<string>();
+		let next = address === owner && from !== undefined ? from : "0";
 		do {
-			const [next, keys] = await this.#plain<[string, string[]]>(at, [
-				"SCAN",
-				cursor,
-				"MATCH",
-				`${prefix}*`,
-				"COUNT",
-				SCAN_STEP,
-			]);
-			for (const key of keys) found.add(fromText(key.slice(prefix.length)));
-			cursor = next;
-		} while (cursor !== "0");
-		const behind = afterKey === undefined ? [...found] : [...found].filter((key) => key > afterKey);
-		return behind.sort().slice(0, count);
+			const scan: Call = ["SCAN", next, "MATCH", `${prefix}*`, "COUNT", step];
+			const [then, found] = await this.#plain<[string, string[]]>(at, scan);
+			for (const key of found) keys.add(fromText(key.slice(prefix.length)));
+			next = then;
+		} while (next !== "0" && keys.size < count);
+		return { keys: [...keys], next: next === "0" ? {} : { cursor: `${owner} ${next}` } };
 	}
 
 	watch(partition: number, key: string): () => void {

@@ -6,7 +6,7 @@ export function durabilityCases(test: Case): void {
 		const first = await trial.apply([put("a", "one"), put("b", "two")]);
 		const second = await trial.apply([remove("b", first), put("c", "drei 🦊")]);
 		await trial.reopen();
-		expect((await trial.store.scan(trial.home, undefined, 10)).records).toEqual([
+		expect(await trial.records()).toEqual([
 			{ key: "a", version: first, doc: "one" },
 			{ key: "c", version: second, doc: "drei 🦊" },
 		]);
@@ -44,7 +44,7 @@ export function durabilityCases(test: Case): void {
 		await trial.apply([unit({ blobsRemoved: ["b"] })]);
 		await trial.reopen();
 		expect(await trial.blob("a")).toEqual([...all]);
-		expect((await trial.store.scanBlobs(trial.home, undefined, 10)).keys).toEqual(["a"]);
+		expect(await trial.blobKeys()).toEqual(["a"]);
 	});
 
 	test("events, and who was forgotten, are as they were", async (trial) => {

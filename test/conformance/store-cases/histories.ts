@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { MemoryStore } from "../../../src/store/memory/store.ts";
 import type { Store, Unit } from "../../../src/store/port.ts";
+import { recordsOf } from "../scanned.ts";
 import { type Case, entry, event, type Trial, unit } from "../trial.ts";
 
 const KEYS = ["a", "b", "c", "d", "e"];
@@ -57,7 +58,7 @@ async function withVersions(store: Store, partition: number, planned: ReturnType
 
 /** All a partition holds, without the numbers that stores may choose differently. */
 async function contents(store: Store, partition: number): Promise<unknown> {
-	const { records } = await store.scan(partition, undefined, 1000);
+	const records = await recordsOf(store, partition);
 	const { events } = await store.events(partition, undefined, undefined, 10_000);
 	const { blobs } = await store.readBlobs(partition, KEYS);
 	const { queues } = await store.queues(partition, "");

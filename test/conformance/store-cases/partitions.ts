@@ -36,8 +36,8 @@ export function partitionCases(test: Case): void {
 			expect(await trial.bodies("o", partition)).toEqual([]);
 			expect(await trial.bodies(undefined, partition)).toEqual([]);
 			expect(await trial.blob("b", partition)).toBeUndefined();
-			expect((await trial.store.scan(partition, undefined, 10)).records).toEqual([]);
-			expect((await trial.store.scanBlobs(partition, undefined, 10)).keys).toEqual([]);
+			expect(await trial.records(partition)).toEqual([]);
+			expect(await trial.blobKeys(partition)).toEqual([]);
 		}
 	});
 

@@ -1,16 +1,16 @@
 import { expect } from "vitest";
-import { type Case, put, remove, unit } from "../trial.ts";
+import { type Case, put, remove, type Trial, unit } from "../trial.ts";
 
 export function scanCases(test: Case): void {
 	test("a scan of nothing is empty", async (trial) => {
-		expect((await trial.store.scan(trial.home, undefined, 10)).records).toEqual([]);
-		expect((await trial.store.scanBlobs(trial.home, undefined, 10)).keys).toEqual([]);
+		expect(await trial.records()).toEqual([]);
+		expect(await trial.blobKeys()).toEqual([]);
 	});
 
-	test("records come in the order of their keys, with version and document", async (trial) => {
+	test("records are shown with version and document", async (trial) => {
 		const first = await trial.apply([put("b", "B"), put("a", "A")]);
 		const second = await trial.apply([put("c", "C"), put("B", "large")]);
-		expect((await trial.store.scan(trial.home, undefined, 10)).records).toEqual([
+		expect(await trial.records()).toEqual([
 			{ key: "B", version: second, doc: "large" },
 			{ key: "a", version: first, doc: "A" },
 			{ key: "b", version: first, doc: "B" },
@@ -18,45 +18,54 @@ export function scanCases(test: Case): void {
 		]);
 	});
 
-	test("a scan goes on behind a key, there or not", async (trial) => {
-		await trial.apply([put("a", ""), put("c", ""), put("e", "")]);
-		const after = async (key: string): Promise<string[]> =>
-			(await trial.store.scan(trial.home, key, 10)).records.map((record) => record.key);
-		expect(await after("a")).toEqual(["c", "e"]);
-		expect(await after("b")).toEqual(["c", "e"]);
-		expect(await after("")).toEqual(["a", "c", "e"]);
-		expect(await after("e")).toEqual([]);
+	test("pages lead on to every record, and the last to none", async (trial) => {
+		const keys = manyKeys("key");
+		await trial.apply(keys.map((key) => put(key, key)));
+		const { shown, pages } = await scanned(trial, 7);
+		expect([...new Set(shown)].sort()).toEqual(keys);
+		expect(pages).toBeGreaterThan(1);
 	});
 
-	test("paging shows every record once, also those written meanwhile behind the cursor", async (trial) => {
-		const keys = Array.from({ length: 100 }, (_, n) => `key-${String(n).padStart(3, "0")}`);
-		await trial.apply(keys.toReversed().map((key) => put(key, key)));
-		const seen: string[] = [];
-		for (;;) {
-			const page = (await trial.store.scan(trial.home, seen.at(-1), 7)).records;
-			if (page.length === 0) break;
-			seen.push(...page.map(({ key }) => key));
-			if (seen.length === 14) await trial.apply([put("key-050b", ""), put("key-000b", "")]);
-		}
-		expect(seen).toEqual([...keys, "key-050b"].sort());
+	test("what was there all the while is shown, whatever comes and goes meanwhile", async (trial) => {
+		const keys = manyKeys("key");
+		const version = await trial.apply(keys.map((key) => put(key, key)));
+		const leaving = keys.filter((_, n) => n % 3 === 0);
+		const { shown } = await scanned(trial, 7, async (pages) => {
+			if (pages === 1) await trial.apply(manyKeys("late").map((key) => put(key, "")));
+			if (pages === 2) await trial.apply(leaving.map((key) => remove(key, version)));
+		});
+		const staying = keys.filter((key) => !leaving.includes(key));
+		expect(staying.filter((key) => !shown.includes(key))).toEqual([]);
 	});
 
 	test("a removed record is not scanned", async (trial) => {
 		const version = await trial.apply([put("a", ""), put("b", "")]);
 		await trial.apply([remove("a", version)]);
-		expect((await trial.store.scan(trial.home, undefined, 10)).records.map(({ key }) => key)).toEqual(["b"]);
+		expect((await trial.records()).map(({ key }) => key)).toEqual(["b"]);
 	});
 
-	test("keys of blobs are paged through in order", async (trial) => {
-		const keys = Array.from({ length: 25 }, (_, n) => `blob-${String(n).padStart(2, "0")}`);
-		await trial.apply(keys.toReversed().map((key) => unit({ blobs: [{ key, bytes: Buffer.from(key) }] })));
-		await trial.apply([unit({ blobsRemoved: ["blob-07"] })]);
-		const seen: string[] = [];
-		for (;;) {
-			const page = (await trial.store.scanBlobs(trial.home, seen.at(-1), 4)).keys;
-			if (page.length === 0) break;
-			seen.push(...page);
-		}
-		expect(seen).toEqual(keys.filter((key) => key !== "blob-07"));
+	test("keys of blobs are paged through", async (trial) => {
+		const keys = manyKeys("blob");
+		await trial.apply(keys.map((key) => unit({ blobs: [{ key, bytes: Buffer.from(key) }] })));
+		await trial.apply([unit({ blobsRemoved: ["blob-007"] })]);
+		expect(await trial.blobKeys()).toEqual(keys.filter((key) => key !== "blob-007"));
 	});
+}
+
+/** So many that no store shows them on one page. */
+const manyKeys = (name: string): string[] =>
+	Array.from({ length: 3000 }, (_, n) => `${name}-${String(n).padStart(3, "0")}`).sort();
+
+/** Every key a scan shows, and on how many pages. */
+async function scanned(trial: Trial, count: number, between: (pages: number) => Promise<void> = async () => {}) {
+	const shown: string[] = [];
+	let pages = 0;
+	let cursor: string | undefined;
+	do {
+		const page = await trial.store.scan(trial.home, cursor, count);
+		shown.push(...page.records.map(({ key }) => key));
+		cursor = page.cursor;
+		await between(++pages);
+	} while (cursor !== undefined);
+	return { shown, pages };
 }

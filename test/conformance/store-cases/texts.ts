@@ -33,8 +33,8 @@ async function expectKept(trial: Trial, text: string): Promise<void> {
 	expect(await trial.bodies(text)).toEqual([text]);
 	expect(await trial.bodies()).toEqual([text]);
 	expect(await trial.blob(text)).toEqual([...Buffer.from("bytes")]);
-	expect((await trial.store.scan(trial.home, undefined, 10)).records).toEqual([{ key: text, version, doc: text }]);
-	expect((await trial.store.scanBlobs(trial.home, undefined, 10)).keys).toEqual([text]);
+	expect(await trial.records()).toEqual([{ key: text, version, doc: text }]);
+	expect(await trial.blobKeys()).toEqual([text]);
 	const { results } = await trial.commit([put(text, "other")]);
 	expect(results).toEqual([{ ok: false, current: [{ key: text, version, doc: text }] }]);
 	await trial.apply([

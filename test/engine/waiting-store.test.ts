@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { Engine } from "../../src/engine/engine.ts";
+import { LocalBackend } from "../../src/engine/local-backend.ts";
+import { MemoryStore } from "../../src/store/memory/store.ts";
+import { type Batch, StoreError } from "../../src/store/port.ts";
+import { VirtualClock } from "../virtual-clock.ts";
+
+/** A store that will not commit until told so, as while a slot moves or another server takes over. */
+class WaitingStore extends MemoryStore {
+	refusal: StoreError | undefined;
+	sent = 0;
+
+	override async commit(partition: number, batch: Batch) {
+		this.sent += 1;
+		if (this.refusal) throw this.refusal;
+		return super.commit(partition, batch);
+	}
+}
+
+async function scene(refusal: StoreError) {
+	const clock = new VirtualClock();
+	const store = new WaitingStore(1, clock.now);
+	const engine = new Engine({ store, clock });
+	await engine.start();
+	const backend = new LocalBackend({ engine, actor: "test", retentionMs: 0 });
+	store.refusal = refusal;
+	let answer: unknown;
+	const create = backend.executions.create({ kind: "job" });
+	const answered = create.then(
+		({ publicState }) => (answer = publicState),
+		(error: unknown) => (answer = error),
+	);
+	await clock.settle();
+	return { clock, store, backend, answered, answer: () => answer };
+}
+
+describe("a commit that the store cannot make now", () => {
+	const passing = new StoreError("TRYAGAIN", { applied: "no", passing: true });
+
+	it("is waited for, and its caller is told of nothing", async () => {
+		const { clock, store, answer } = await scene(passing);
+		await clock.advance(20_000);
+		expect(answer()).toBeUndefined();
+		expect(store.sent).toBeGreaterThan(5);
+		store.refusal = undefined;
+		await clock.advance(2000);
+		expect(answer()).toBe("waiting");
+	});
+
+	it("is given up after 30 seconds and never made later", async () => {
+		const { clock, store, backend, answer } = await scene(passing);
+		await clock.advance(40_000);
+		expect(answer()).toMatchObject({ code: "store_unavailable", retryable: true });
+		store.refusal = undefined;
+		await clock.advance(10_000);
+		expect((await backend.executions.list({})).executions).toEqual([]);
+	});
+
+	it("may have been made once no answer came: it is repeated until the store tells", async () => {
+		const { clock, store, backend, answer } = await scene(new StoreError("cut off", { applied: "unknown" }));
+		await clock.settle();
+		store.refusal = passing;
+		await clock.advance(40_000);
+		expect(answer()).toMatchObject({ code: "store_unavailable" });
+		const { sent } = store;
+		await clock.advance(10_000);
+		expect(store.sent).toBeGreaterThan(sent);
+		store.refusal = undefined;
+		await clock.advance(10_000);
+		expect((await backend.executions.list({})).executions).toHaveLength(1);
+	});
+
+	it("is refused at once when waiting will not help", async () => {
+		const { answered, answer } = await scene(new StoreError("OOM", { applied: "no" }));
+		await answered;
+		expect(answer()).toMatchObject({ code: "store_unavailable" });
+	});
+
+	it("is refused for good when a later version has taken the store over", async () => {
+		const { answered, answer } = await scene(new StoreError("upgraded", { applied: "no", code: "store_too_new" }));
+		await answered;
+		expect(answer()).toMatchObject({ code: "store_too_new", retryable: false });
+	});
+});
