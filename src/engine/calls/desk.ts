@@ -72,14 +72,14 @@ export class Desk {
 	}
 
 	/** Readers are answered from the store, never from what an engine happens to remember. */
-	async read(id: string): Promise<{ record: ExecutionRecord; runner: PartitionRunner; now: number }> {
+	async read(id: string): Promise<{ record: ExecutionRecord; runner: PartitionRunner }> {
 		const runner = this.runnerOf(id);
 		const { records } = await runner.ask((store, partition) => store.read(partition, [executionKey(id)]));
 		const [stored] = records;
 		const record = stored && stored.version > 0 ? this.decode<ExecutionRecord>(stored) : undefined;
 		if (!record || !isFor(record, this.caller.namespace))
 			throw new FlowFabricError("execution_not_found", { details: { executionId: id } });
-		return { record, runner, now: runner.time.now() };
+		return { record, runner };
 	}
 
 	decode<R extends object>({ key, doc }: StoredRecord): R {
