@@ -1,6 +1,6 @@
 import type { Clock } from "../contract/clock.ts";
 import { DUE_QUEUE } from "../kernel/placement.ts";
-import type { TickOutcome } from "../kernel/rules/tick.ts";
+import type { Errand, TickOutcome } from "../kernel/rules/tick.ts";
 import type { Duty } from "../kernel/timers.ts";
 import type { QueuePosition } from "../store/port.ts";
 import type { DutyRun } from "./duty-log.ts";
@@ -24,6 +24,8 @@ export interface DueMinderOptions {
 	random: () => number;
 	/** Told after a pass what it did, by duty. */
 	onPass(pass: DuePass): void;
+	/** Something that spans partitions; the item stays due until it is done. */
+	onErrand(errand: Errand): Promise<void>;
 	onFailure(key: string, error: unknown, parked: boolean): void;
 }
 
@@ -130,7 +132,8 @@ export class DueMinder {
 		const began = clock.monotonic();
 		let items = 0;
 		let after: QueuePosition | undefined;
-		let ticked = false;
+		const tried = new Set<string>();
+		let tickedSince = false;
 		const finish = (next: number): number => {
 			this.#options.onPass({ startedAt, durationMs: clock.monotonic() - began, items, done });
 			return next;
@@ -140,16 +143,17 @@ export class DueMinder {
 			const now = runner.time.now();
 			const due = entries.filter((entry) => entry.score <= now - this.#lagMs);
 			if (this.#leaves(due[0])) return finish(now);
-			const ready = due.filter((entry) => !this.#waits(entry.key, now));
+			const ready = due.filter(({ key }) => !tried.has(key) && !this.#waits(key, now));
+			for (const { key } of ready) tried.add(key);
 			await Promise.all(ready.map((entry) => this.#tick(entry, done)));
 			items += ready.length;
-			ticked ||= ready.length > 0;
+			tickedSince ||= ready.length > 0;
 			if (this.#closed) return Number.POSITIVE_INFINITY;
 			const next = entries[due.length];
 			if (!next && entries.length === PAGE) after = entries.at(-1);
-			else if (ticked && this.#options.shared) {
+			else if (tickedSince && this.#options.shared) {
 				// While what was ticked stood first, something due soon may have come in behind it unheard.
-				ticked = false;
+				tickedSince = false;
 				after = undefined;
 			} else return finish(this.#earliest(next?.score, now));
 		}
@@ -197,6 +201,7 @@ export class DueMinder {
 				jitter: random(),
 			} as { op: string });
 			if (!outcome.ok) throw new Error(outcome.code);
+			if (outcome.errand) await this.#options.onErrand(outcome.errand);
 			this.#failures.delete(key);
 			if (outcome.duty) note(done, outcome.duty, score, runner.time.now());
 			else if (outcome.again !== undefined) this.#notBefore.set(key, outcome.again);
