@@ -21,7 +21,7 @@ export type {
 	RevokeLeaseRequest,
 } from "./contract/executions.ts";
 export type { FeedRequest } from "./contract/feed.ts";
-export type { LanesRequest } from "./contract/lanes.ts";
+export type { LaneSettings, LanesRequest } from "./contract/lanes.ts";
 export type * from "./contract/replies.ts";
 export type { SetTagsRequest } from "./contract/tags.ts";
 export type * from "./contract/worker-protocol.ts";

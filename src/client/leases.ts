@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { LeaseCalls } from "../contract/backend.ts";
 import { FlowFabricError } from "../contract/errors.ts";
-import type { ClaimedExecution, CompletedItem, RenewedLease, WorkerNotice } from "../contract/replies.ts";
+import type { ClaimedExecution, CompletedItem, GrantView, RenewedLease, WorkerNotice } from "../contract/replies.ts";
 import type * as protocol from "../contract/worker-protocol.ts";
 import { MAX_JOINT_COMPLETES } from "../contract/worker-protocol.ts";
 import type { PublicState } from "../kernel/state.ts";
@@ -49,6 +49,25 @@ export class RemoteLeases implements LeaseCalls {
 			if (signal?.aborted) return [];
 			throw error;
 		}
+	}
+
+	/** Asked once: a second one would reserve something else, and the first would keep it from others until it lapses. */
+	async grant(request: protocol.GrantRequest, signal?: AbortSignal): Promise<GrantView | null> {
+		const waitMs = typeof request?.waitMs === "number" ? request.waitMs : 0;
+		const body = plainBody(request);
+		try {
+			const call = { method: "POST", path: "/v1/grants", body, repeat: "undone", waitMs, signal } as const;
+			return (await this.#transport.json<{ grant: GrantView | null }>(call)).grant;
+		} catch (error) {
+			if (signal?.aborted) return null;
+			throw error;
+		}
+	}
+
+	async acceptGrant(grantId: string, request: protocol.AcceptGrantRequest): Promise<ClaimedExecution> {
+		for (const { ready } of this.#streams.get(request?.instanceId) ?? []) await ready;
+		const path = `/v1/grants/${encodeURIComponent(grantId)}/accept`;
+		return this.#transport.json({ method: "POST", path, body: plainBody(request), repeat: "always" });
 	}
 
 	async renew(request: protocol.RenewRequest): Promise<RenewedLease[]> {

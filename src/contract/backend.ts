@@ -9,7 +9,7 @@ import type {
 	RevokeLeaseRequest,
 } from "./executions.ts";
 import type { FeedRequest } from "./feed.ts";
-import type { LanesRequest } from "./lanes.ts";
+import type { LaneSettings, LanesRequest } from "./lanes.ts";
 import type {
 	AttemptView,
 	BulkReply,
@@ -22,6 +22,8 @@ import type {
 	Execution,
 	ExecutionPage,
 	FollowedEvent,
+	GrantView,
+	LaneStatus,
 	LaneView,
 	RenewedLease,
 	ScannerView,
@@ -30,10 +32,12 @@ import type {
 } from "./replies.ts";
 import type { SetTagsRequest } from "./tags.ts";
 import type {
+	AcceptGrantRequest,
 	ClaimRequest,
 	CompleteRequest,
 	DelayRequest,
 	FailRequest,
+	GrantRequest,
 	ProgressRequest,
 	ReleaseRequest,
 	RenewRequest,
@@ -76,6 +80,10 @@ export interface ExecutionCalls {
 /** The worker protocol: claiming, and everything a holder does under its lease. */
 export interface LeaseCalls {
 	claim(request: ClaimRequest, signal?: AbortSignal): Promise<ClaimedExecution[]>;
+	/** Reserves one execution without leasing it; null when there is none. */
+	grant(request: GrantRequest, signal?: AbortSignal): Promise<GrantView | null>;
+	/** Turns a grant into a lease; said again by the same instance it gives the same lease. */
+	acceptGrant(grantId: string, request: AcceptGrantRequest): Promise<ClaimedExecution>;
 	renew(request: RenewRequest): Promise<RenewedLease[]>;
 	complete(id: string, request: CompleteRequest): Promise<{ publicState: PublicState }>;
 	completeMany(items: (CompleteRequest & { executionId: string })[]): Promise<CompletedItem[]>;
@@ -96,8 +104,16 @@ export interface WorkerCalls {
 }
 
 export interface LaneCalls {
-	/** Every lane of a namespace in which there is something. */
+	/** Every lane of a namespace in which there is something, or that differs from one nobody has touched. */
 	list(request?: LanesRequest): Promise<{ lanes: LaneView[] }>;
+	/** Resolves when no partition hands out work of the lane any more; submitting goes on. */
+	pause(lane: string, request?: LanesRequest): Promise<LaneStatus>;
+	/** Opens a lane that was paused or draining. */
+	resume(lane: string, request?: LanesRequest): Promise<LaneStatus>;
+	/** Resolves when every submit is refused with `lane_draining`; what is queued is still handed out. */
+	drain(lane: string, request?: LanesRequest): Promise<LaneStatus>;
+	/** Settings of a lane, which is made by this if need be. */
+	update(lane: string, settings: LaneSettings, request?: LanesRequest): Promise<LaneStatus>;
 }
 
 export interface FeedCalls {

@@ -2,6 +2,7 @@ import Type, { type Static } from "typebox";
 import { PUBLIC_STATES } from "../kernel/state.ts";
 import {
 	base64,
+	capabilities,
 	category,
 	contentType,
 	duration,
@@ -90,6 +91,8 @@ const createFields = {
 	namespace: Type.Optional(namespace),
 	priority: Type.Optional(priority),
 	tags: Type.Optional(tags),
+	requiredCapabilities: Type.Optional(capabilities("What a worker must offer to be given it")),
+	fairnessKey: Type.Optional(text(1, 256, "Keys of the same priority are served in turn")),
 	delayUntil: Type.Optional(time),
 	delayMs: Type.Optional(duration(0, "Not before this long from now")),
 	idempotencyKey: Type.Optional(

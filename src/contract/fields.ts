@@ -83,11 +83,14 @@ export const category = Type.String({
 });
 
 /** A comma joins tokens and whitespace parts words; both would make one token look like two. */
-export const capability = Type.String({
+const capability = Type.String({
 	pattern: "^[^,\\s\\u0000-\\u001f\\u007f-\\u009f]+$",
 	description: "Something a worker offers or work needs",
 	allowed: "must be a non-empty capability without comma, whitespace or control characters",
 });
+
+export const capabilities = (description: string) =>
+	Type.Array(capability, { maxItems: 256, description, allowed: "must be an array of at most 256 capabilities" });
 
 export const base64 = Type.String({
 	pattern: "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",

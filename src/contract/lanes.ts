@@ -1,10 +1,29 @@
 import Type, { type Static } from "typebox";
-import { namespace } from "./fields.ts";
+import { lane, namespace } from "./fields.ts";
 import { shape } from "./validate.ts";
 
 /** Requests about lanes. */
 
-export const lanesRequest = shape(
-	Type.Object({ namespace: Type.Optional(namespace) }, { additionalProperties: false, allowed: "must be an object" }),
-);
+const strict = { additionalProperties: false, allowed: "must be an object" };
+
+export const lanesRequest = shape(Type.Object({ namespace: Type.Optional(namespace) }, strict));
 export type LanesRequest = Static<typeof lanesRequest.schema>;
+
+export const laneShape = shape(Type.Object({ lane }, strict));
+
+export const MAX_AGING_MS = 1e12;
+
+export const laneSettings = shape(
+	Type.Object(
+		{
+			agingMs: Type.Integer({
+				minimum: 0,
+				maximum: MAX_AGING_MS,
+				description: "How much waiting one step of priority is worth, for work submitted from now on",
+				allowed: `must be an integer number of milliseconds from 0 (age alone counts) to ${MAX_AGING_MS} (priority first)`,
+			}),
+		},
+		strict,
+	),
+);
+export type LaneSettings = Static<typeof laneSettings.schema>;

@@ -48,6 +48,7 @@ export interface Execution {
 	flowId?: string;
 	tags: Record<string, string>;
 	policy: Policy;
+	requiredCapabilities: string[];
 	progress?: Progress;
 	failure?: Failure;
 	cancel?: Cancel;
@@ -112,6 +113,13 @@ export interface ClaimedExecution {
 	traceparent?: string;
 }
 
+/** Work reserved for one worker, until it accepts it or the grant lapses. */
+export interface GrantView {
+	grantId: string;
+	executionId: string;
+	expiresAt: number;
+}
+
 export interface RenewedLease {
 	executionId: string;
 	ok: boolean;
@@ -155,9 +163,16 @@ export interface WorkerView {
 	expiresAt: number;
 }
 
+export interface LaneStatus {
+	lane: string;
+	namespace: string;
+	state: "active" | "paused" | "draining";
+	agingMs: number;
+}
+
 export interface LaneView {
 	lane: string;
-	state: "active" | "paused" | "draining";
+	state: LaneStatus["state"];
 	agingMs: number;
 	/** How many executions are in which state; states nothing is in are left out. */
 	depth: Partial<Record<PublicState, number>>;

@@ -120,6 +120,7 @@ export const execution = Type.Object({
 	flowId: optional(Type.String()),
 	tags: Type.Record(Type.String(), Type.String()),
 	policy,
+	requiredCapabilities: Type.Array(Type.String()),
 	progress: optional(Type.Object({ percent: optional(Type.Number()), message: optional(Type.String()) })),
 	failure: optional(failure),
 	cancel: optional(
@@ -197,6 +198,8 @@ export const claimed = Type.Object({
 	traceparent: optional(Type.String()),
 });
 
+export const grant = Type.Object({ grantId: Type.String(), executionId: Type.String(), expiresAt: at });
+
 export const renewed = Type.Object({
 	executionId: Type.String(),
 	ok: Type.Boolean(),
@@ -231,6 +234,13 @@ export const worker = Type.Object({
 	registeredAt: at,
 	lastSeenAt: at,
 	expiresAt: at,
+});
+
+export const laneStatus = Type.Object({
+	lane: Type.String(),
+	namespace: Type.String(),
+	state: one("active", "paused", "draining"),
+	agingMs: Type.Number(),
 });
 
 export const lane = Type.Object({
@@ -280,10 +290,12 @@ const held: true[] = [
 	true satisfies Same<Shown<typeof bulk>, replies.BulkReply>,
 	true satisfies Same<Shown<typeof attempt>, replies.AttemptView>,
 	true satisfies Same<Shown<typeof claimed>, replies.ClaimedExecution>,
+	true satisfies Same<Shown<typeof grant>, replies.GrantView>,
 	true satisfies Same<Shown<typeof renewed>, replies.RenewedLease>,
 	true satisfies Same<Shown<typeof completedItem>, replies.CompletedItem>,
 	true satisfies Same<Shown<typeof notice>, replies.WorkerNotice>,
 	true satisfies Same<Shown<typeof worker>, replies.WorkerView>,
+	true satisfies Same<Shown<typeof laneStatus>, replies.LaneStatus>,
 	true satisfies Same<Shown<typeof lane>, replies.LaneView>,
 	true satisfies Same<Shown<typeof scanner>, replies.ScannerView>,
 ];

@@ -1,6 +1,7 @@
 import Type, { type Static } from "typebox";
 import {
 	base64,
+	capabilities,
 	category,
 	contentType,
 	duration,
@@ -30,27 +31,47 @@ export const MAX_REASON = 2048;
 export const MAX_CLAIM = 256;
 export const MAX_CLAIM_WAIT_MS = 30_000;
 
+/** Who looks for work, and for which. */
+const search = {
+	namespace: Type.Optional(namespace),
+	lanes: Type.Optional(
+		Type.Array(lane, { minItems: 1, maxItems: 64, allowed: "must be an array of 1 to 64 lanes, best first" }),
+	),
+	kinds: Type.Optional(Type.Array(kind, { minItems: 1, maxItems: 256, allowed: "must be an array of 1 to 256 kinds" })),
+	capabilities: Type.Optional(capabilities("What the worker offers (none)")),
+	workerId: name,
+	instanceId: name,
+	waitMs: Type.Optional(integer(0, MAX_CLAIM_WAIT_MS, "How long to wait for work (0)")),
+};
+
 export const claimRequest = shape(
 	Type.Object(
 		{
-			namespace: Type.Optional(namespace),
-			lanes: Type.Optional(
-				Type.Array(lane, { minItems: 1, maxItems: 64, allowed: "must be an array of 1 to 64 lanes, best first" }),
-			),
-			kinds: Type.Optional(
-				Type.Array(kind, { minItems: 1, maxItems: 256, allowed: "must be an array of 1 to 256 kinds" }),
-			),
-			workerId: name,
-			instanceId: name,
+			...search,
 			max: Type.Optional(integer(1, MAX_CLAIM, "Most executions to claim (1)")),
 			leaseMs: Type.Optional(leaseMs),
-			waitMs: Type.Optional(integer(0, MAX_CLAIM_WAIT_MS, "How long to wait for work (0)")),
 			requestId: Type.Optional(text(1, 256, "Repeated within leaseMs, the claim gives the same leases again")),
 		},
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
 );
 export type ClaimRequest = Static<typeof claimRequest.schema>;
+
+export const grantRequest = shape(
+	Type.Object(
+		{ ...search, grantTtlMs: integer(1, 60_000, "How long the reservation holds") },
+		{ additionalProperties: false, allowed: "must be an object" },
+	),
+);
+export type GrantRequest = Static<typeof grantRequest.schema>;
+
+export const acceptGrantRequest = shape(
+	Type.Object(
+		{ instanceId: name, leaseMs: Type.Optional(leaseMs) },
+		{ additionalProperties: false, allowed: "must be an object" },
+	),
+);
+export type AcceptGrantRequest = Static<typeof acceptGrantRequest.schema>;
 
 export const renewRequest = shape(
 	Type.Object(

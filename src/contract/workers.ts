@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { FlowFabricError } from "./errors.ts";
-import { capability, integer, kind, lane, name, namespace } from "./fields.ts";
+import { capabilities, integer, kind, lane, name, namespace } from "./fields.ts";
 import { shape } from "./validate.ts";
 
 /** Requests about the registry of workers. */
@@ -16,11 +16,7 @@ export const registerWorkerRequest = shape(
 		{
 			workerId: name,
 			namespace: Type.Optional(namespace),
-			capabilities: Type.Array(capability, {
-				maxItems: 256,
-				description: "What it offers",
-				allowed: "must be an array of at most 256 capabilities",
-			}),
+			capabilities: capabilities("What it offers"),
 			kinds: Type.Optional(
 				Type.Array(kind, {
 					minItems: 1,

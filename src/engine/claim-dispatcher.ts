@@ -1,8 +1,8 @@
 import type { Clock } from "../contract/clock.ts";
 import { refusalError } from "../contract/errors.ts";
-import { queueScore } from "../kernel/placement.ts";
 import type { ExecutionRecord } from "../kernel/records/execution.ts";
 import type { ClaimCommand, ClaimOutcome } from "../kernel/rules/claim.ts";
+import type { GrantCommand } from "../kernel/rules/grant.ts";
 import type { UuidMint } from "./mint.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
 import { MAX_UNIT_RECORDS } from "./unit-draft.ts";
@@ -17,6 +17,8 @@ export interface Claim extends Wanted {
 	max: number;
 	leaseMs: number;
 	waitMs: number;
+	/** Reserve one for so long instead of leasing. */
+	grantTtlMs?: number;
 	request?: RememberedRequest;
 }
 
@@ -37,6 +39,8 @@ export interface ClaimDispatcherOptions {
 	shared: boolean;
 	/** Where this engine comes first for a lane; undefined when it does everywhere. */
 	preferred(lane: string): ReadonlySet<number> | undefined;
+	/** A lane was found paused: its queues are not looked at again before somebody says so. */
+	onPaused(partition: number, namespace: string, lane: string): void;
 	/** A partition could not be read and was passed over. */
 	onSkipped(partition: number, error: unknown): void;
 }
@@ -45,6 +49,8 @@ export interface ClaimDispatcherOptions {
 const CLAIMS_PER_COMMAND = MAX_UNIT_RECORDS / 4;
 const INPUT_BUDGET = 4 * 1024 * 1024;
 const RETRY_MIN_MS = 4;
+/** A command passes up to nine entries that lead nowhere, so a call passes at least 256. */
+const PASSES = 32;
 /** A claim waits this long for partitions that are slow to say what they have; it may find work elsewhere. */
 const LOOK_PATIENCE_MS = 1000;
 
@@ -57,13 +63,15 @@ export class ClaimDispatcher {
 	readonly #runners: readonly PartitionRunner[];
 	readonly #clock: Clock;
 	readonly #mint: UuidMint;
+	readonly #onPaused: ClaimDispatcherOptions["onPaused"];
 	readonly waiting: WaitingClaims;
 	#closed = false;
 
-	constructor({ mint, ...options }: ClaimDispatcherOptions) {
+	constructor({ mint, onPaused, ...options }: ClaimDispatcherOptions) {
 		this.#runners = options.runners;
 		this.#clock = options.clock;
 		this.#mint = mint;
+		this.#onPaused = onPaused;
 		this.waiting = new WaitingClaims(options.clock);
 		this.work = new WorkFinder({ ...options, onWork: (queue) => this.waiting.wakeFor(queue) });
 	}
@@ -75,6 +83,7 @@ export class ClaimDispatcher {
 			instanceId: claim.instanceId,
 			answered: 0,
 			failed: 0,
+			passes: PASSES,
 			everywhere: false,
 		};
 		const deadline = this.#clock.monotonic() + claim.waitMs;
@@ -123,10 +132,11 @@ export class ClaimDispatcher {
 			while (taken.length < claim.max && budget > 0 && !claim.request?.repeated) {
 				const shares = await this.work.plan(search, lane, claim.max - taken.length, taken.length === 0);
 				if (shares.length === 0) break;
-				const executions = await this.#takeShares(claim, lane, shares, budget, taken.length === 0);
+				const before = search.passes;
+				const executions = await this.#takeShares(claim, search, lane, shares, budget, taken.length === 0);
 				taken.push(...executions);
 				budget -= executions.reduce((sum, execution) => sum + (execution.input?.size ?? 0), 0);
-				if (executions.length === 0) break;
+				if (executions.length === 0 && (search.passes === before || search.passes <= 0)) break;
 			}
 		}
 		return taken;
@@ -138,6 +148,7 @@ export class ClaimDispatcher {
 	 */
 	async #takeShares(
 		claim: Claim,
+		search: Search,
 		lane: string,
 		shares: Share[],
 		budget: number,
@@ -145,53 +156,86 @@ export class ClaimDispatcher {
 	): Promise<ExecutionRecord[]> {
 		const split = Math.floor(budget / shares.length);
 		const results = await Promise.allSettled(
-			shares.map((share, n) => this.#takeShare(claim, lane, share, split, isFirst && n === 0)),
+			shares.map((share, n) => this.#takeShare(claim, search, lane, share, split, isFirst && n === 0)),
 		);
 		const taken = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
-		if (taken.length > 0) return taken.sort((a, b) => queueScore(a) - queueScore(b) || (a.id < b.id ? -1 : 1));
+		if (taken.length > 0) return taken.sort((a, b) => a.score - b.score).map(({ record }) => record);
 		throwIfAllFailed(results);
 		if (shares.length === 1 || claim.request?.repeated) return [];
 		for (const share of shares) {
-			const found = await this.#takeShare(claim, lane, share, budget, false);
-			if (found.length > 0) return found;
+			const found = await this.#takeShare(claim, search, lane, share, budget, false);
+			if (found.length > 0) return found.map(({ record }) => record);
 		}
 		return [];
 	}
 
 	async #takeShare(
 		claim: Claim,
+		search: Search,
 		lane: string,
 		share: Share,
 		inputBudget: number,
 		atLeastOne: boolean,
-	): Promise<ExecutionRecord[]> {
+	): Promise<Taken[]> {
+		const { namespace, request } = claim;
+		const outcome = await this.#runners[share.partition]?.run<ClaimOutcome>(
+			this.#command(claim, lane, share, inputBudget, atLeastOne),
+		);
+		if (!outcome) return [];
+		if (!outcome.ok) throw refusalError(outcome);
+		if (outcome.repeated && request) {
+			request.repeated = true;
+			return [];
+		}
+		const { executions, scores } = outcome;
+		if (outcome.lanePaused) this.#onPaused(share.partition, namespace, lane);
+		if (outcome.cleared) search.passes -= 1;
+		else if (executions.length === 0) this.work.ledNowhere(share, outcome.lanePaused === true);
+		return executions.map((record, n) => ({ record, score: scores[n] ?? 0 }));
+	}
+
+	#command(
+		claim: Claim,
+		lane: string,
+		share: Share,
+		inputBudget: number,
+		atLeastOne: boolean,
+	): ClaimCommand | GrantCommand {
+		const { namespace, offer, workerId, instanceId, leaseMs, grantTtlMs, request } = claim;
+		const { kinds, capabilities } = offer;
+		const { queues } = share;
+		const mint = this.#mint;
+		if (grantTtlMs !== undefined) {
+			const grantUuid = mint.next();
+			const who = { workerId, instanceId, actor: instanceId };
+			return { op: "grant", namespace, lane, queues, kinds, capabilities, ...who, grantUuid, grantTtlMs };
+		}
 		const max = Math.min(share.count, CLAIMS_PER_COMMAND);
 		const command: ClaimCommand = {
 			op: "claim",
-			namespace: claim.namespace,
+			namespace,
 			lane,
-			queues: share.queues,
-			kinds: claim.kinds,
+			queues,
+			kinds,
+			capabilities,
 			max,
-			leaseUuids: Array.from({ length: max }, () => this.#mint.next()),
-			leaseMs: claim.leaseMs,
-			workerId: claim.workerId,
-			instanceId: claim.instanceId,
+			leaseUuids: Array.from({ length: max }, () => mint.next()),
+			leaseMs,
+			workerId,
+			instanceId,
 			inputBudget,
 			atLeastOne,
-			actor: claim.instanceId,
+			actor: instanceId,
 		};
-		if (claim.request) command.request = { key: claim.request.key, call: claim.request.call };
-		const outcome = await this.#runners[share.partition]?.run<ClaimOutcome>(command);
-		if (!outcome) return [];
-		if (!outcome.ok) throw refusalError(outcome);
-		if (outcome.repeated && claim.request) {
-			claim.request.repeated = true;
-			return [];
-		}
-		if (outcome.executions.length === 0) this.work.ledNowhere(share, outcome.lanePaused === true);
-		return outcome.executions;
+		if (request) command.request = { key: request.key, call: request.call };
+		return command;
 	}
+}
+
+/** An execution that was given out, and where it stood. */
+interface Taken {
+	record: ExecutionRecord;
+	score: number;
 }
 
 /** A partition that cannot be written is passed over; only if none could be is the claim refused. */

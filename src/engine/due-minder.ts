@@ -1,6 +1,6 @@
 import type { Clock } from "../contract/clock.ts";
 import { DUE_QUEUE } from "../kernel/placement.ts";
-import type { TickOutcome } from "../kernel/rules/tick.ts";
+import type { Errand, TickOutcome } from "../kernel/rules/tick.ts";
 import type { Duty } from "../kernel/timers.ts";
 import type { QueuePosition } from "../store/port.ts";
 import type { DutyRun } from "./duty-log.ts";
@@ -19,6 +19,8 @@ export interface DueMinderOptions {
 	random: () => number;
 	/** Told after a pass what it did, by duty. */
 	onPass(pass: DuePass): void;
+	/** Something that spans partitions; the item stays due until it is done. */
+	onErrand(errand: Errand): Promise<void>;
 	onFailure(key: string, error: unknown, parked: boolean): void;
 }
 
@@ -185,6 +187,7 @@ export class DueMinder {
 				jitter: random(),
 			} as { op: string });
 			if (!outcome.ok) throw new Error(outcome.code);
+			if (outcome.errand) await this.#options.onErrand(outcome.errand);
 			this.#failures.delete(key);
 			if (outcome.duty) note(done, outcome.duty, score, runner.time.now());
 			else if (outcome.again !== undefined) this.#notBefore.set(key, outcome.again);

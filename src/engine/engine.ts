@@ -5,16 +5,19 @@ import type { Kernel } from "../kernel/kernel.ts";
 import { kernel as theKernel } from "../kernel/kernel.ts";
 import { DUE_QUEUE, ELIGIBLE } from "../kernel/placement.ts";
 import { ENGINES_SLOT } from "../kernel/records/engines.ts";
+import type { Errand } from "../kernel/rules/tick.ts";
 import { EVENT_LOG, type Notice, type Store } from "../store/port.ts";
 import { ClaimDispatcher } from "./claim-dispatcher.ts";
 import { ClaimRequests } from "./claim-requests.ts";
 import { DutyLog } from "./duty-log.ts";
 import { EventTrimmer } from "./event-trimmer.ts";
 import { Gathering } from "./gathering.ts";
+import { LaneKeeper } from "./lane-keeper.ts";
 import { Minding } from "./minding.ts";
 import { UuidMint } from "./mint.ts";
 import type { EngineObserver } from "./observer.ts";
 import { type BatchReport, PartitionRunner } from "./partition-runner.ts";
+import { PausedLanes } from "./paused-lanes.ts";
 import { Preferences } from "./preferences.ts";
 import { type LiveEngine, Presence, type PresenceTimes } from "./presence.ts";
 import { Sweep } from "./sweep.ts";
@@ -62,6 +65,7 @@ export class Engine {
 	readonly dispatcher: ClaimDispatcher;
 	readonly mint: UuidMint;
 	readonly gathering: Gathering;
+	readonly lanes: LaneKeeper;
 	readonly watchers = new Watchers();
 	readonly counters: EngineCounters = { commands: 0, units: 0, commits: 0, lost: 0, worstLosses: 0 };
 	readonly duties = new DutyLog();
@@ -71,6 +75,7 @@ export class Engine {
 	onCommitted: ((unit: UnitDraft) => void) | undefined;
 	/** Counts what happens here; whoever wants metrics sets it. */
 	observer: EngineObserver | undefined;
+	readonly #pausedLanes: PausedLanes;
 	readonly #minding: Minding;
 	readonly #sweep: Sweep;
 	readonly #trimmer: EventTrimmer;
@@ -117,12 +122,15 @@ export class Engine {
 		);
 		this.mint = new UuidMint(() => this.now(), options.randomHex);
 		this.gathering = new Gathering(this.runners);
+		this.lanes = new LaneKeeper(this.runners);
+		this.#pausedLanes = new PausedLanes(this);
 		this.dispatcher = new ClaimDispatcher({
 			runners: this.runners,
 			clock: this.clock,
 			mint: this.mint,
 			shared: this.store.shared,
 			preferred: (lane) => this.#preferences.inLane(lane),
+			onPaused: (partition, namespace, lane) => this.#pausedLanes.found(partition, namespace, lane),
 			onSkipped: (_, error) => this.#skipped(error),
 		});
 		this.claimRequests = new ClaimRequests(this.runners, this.dispatcher, this.kernel, this.mint);
@@ -137,6 +145,7 @@ export class Engine {
 					this.observer?.duty(duty, run.items);
 				}
 			},
+			onErrand: (errand) => this.#run(errand),
 			onFailure: (key, error, parked) => {
 				this.duties.failed("due");
 				this.#onFault({ about: parked ? `${key} is parked` : key, error });
@@ -258,6 +267,11 @@ export class Engine {
 		}
 		this.onCommitted?.(unit);
 		this.observer?.unit(unit);
+	}
+
+	/** Something a tick could not do in one partition. */
+	async #run(errand: Errand): Promise<void> {
+		await this.lanes.spread(errand.home);
 	}
 
 	/** Whoever looked while the unit was on its way may have found its queues empty. */

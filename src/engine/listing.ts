@@ -10,6 +10,7 @@ import type { QueuePosition } from "../store/port.ts";
 import type { Desk } from "./calls/desk.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
+import type { Found } from "./showing.ts";
 
 /**
  * Executions of a namespace, newest first. Each stands in one list queue, named by lane and state, at a position that
@@ -18,11 +19,6 @@ import type { PartitionRunner } from "./partition-runner.ts";
  */
 
 export type Filter = Omit<ListRequest, "limit" | "cursor">;
-
-export interface Found {
-	record: ExecutionRecord;
-	runner: PartitionRunner;
-}
 
 interface Place extends QueuePosition {
 	partition: number;

@@ -1,13 +1,8 @@
-import type { Clock } from "../contract/clock.ts";
-import { DueMinder, type DuePass } from "./due-minder.ts";
+import { DueMinder, type DueMinderOptions } from "./due-minder.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
 
-export interface MindingOptions {
+export interface MindingOptions extends Omit<DueMinderOptions, "runner"> {
 	runners: readonly PartitionRunner[];
-	clock: Clock;
-	random: () => number;
-	onPass(pass: DuePass): void;
-	onFailure(key: string, error: unknown, parked: boolean): void;
 }
 
 /** The minders of all partitions; some of these are for this engine to mind, the others for other engines. */

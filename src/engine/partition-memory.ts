@@ -15,13 +15,14 @@ export type Ask = <T extends { time: number }>(question: (store: Store, partitio
 export class Needs {
 	readonly keys = new Set<string>();
 	readonly queues = new Map<string, number>();
-	readonly scans = new Map<string, string>();
+	readonly scans = new Map<string, { guard: string; most: number }>();
 
 	add(tx: Transaction): void {
 		for (const key of tx.missingKeys) this.keys.add(key);
 		for (const { queue, count } of tx.missingQueues)
 			this.queues.set(queue, Math.max(count, this.queues.get(queue) ?? 0));
-		for (const { queue, guard } of tx.missingScans) this.scans.set(queue, guard);
+		for (const { queue, guard, most } of tx.missingScans)
+			this.scans.set(queue, { guard, most: Math.max(most, this.scans.get(queue)?.most ?? 0) });
 	}
 }
 
@@ -43,7 +44,7 @@ export class PartitionMemory {
 		await Promise.all([
 			this.#fetchRecords([...needs.keys], ask),
 			...[...needs.queues].map(([queue, count]) => this.#fetchHead(queue, count, ask)),
-			...[...needs.scans].map(([queue, guard]) => this.#fetchScan(queue, guard, ask)),
+			...[...needs.scans].map(([queue, { guard, most }]) => this.#fetchScan(queue, guard, most, ask)),
 		]);
 	}
 
@@ -102,7 +103,7 @@ export class PartitionMemory {
 		this.heads.load(queue, entries, asked);
 	}
 
-	async #fetchScan(queue: string, guard: string, ask: Ask): Promise<void> {
+	async #fetchScan(queue: string, guard: string, most: number, ask: Ask): Promise<void> {
 		const entry = this.cache.get(guard);
 		// While a write to the guard is on its way the scan could not be told complete; the next round tries again.
 		if (!entry || entry.unit) return;
@@ -110,10 +111,11 @@ export class PartitionMemory {
 		const found: Entry[] = [];
 		for (;;) {
 			const last = found.at(-1);
-			const { entries } = await ask((store, partition) => store.first(partition, queue, SCAN_PAGE, last));
+			const page = Math.min(SCAN_PAGE, most - found.length);
+			const { entries } = await ask((store, partition) => store.first(partition, queue, page, last));
 			found.push(...entries);
-			if (entries.length < SCAN_PAGE) break;
+			if (entries.length < page || found.length >= most) break;
 		}
-		this.scans.set(queue, { entries: found, guardVersion });
+		this.scans.set(queue, { entries: found, guardVersion, most });
 	}
 }

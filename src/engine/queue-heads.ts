@@ -1,3 +1,4 @@
+import { ELIGIBLE } from "../kernel/placement.ts";
 import type { Entry } from "../kernel/tx.ts";
 
 /**
@@ -16,8 +17,13 @@ const KEEP = 2048;
 
 const compare = (a: Entry, b: Entry): number => a.score - b.score || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
 
+/** Windows kept; a lane in which a hundred thousand keys take turns has a queue for each. */
+const MOST_WINDOWS = 4096;
+
 export class QueueHeads {
 	readonly #windows = new Map<string, Window>();
+	/** Queues of which another head is known than before, or none; whoever keeps an order of them clears it. */
+	readonly moved = new Set<string>();
 
 	/** The first entries, or undefined when too few are known. */
 	first(queue: string, count: number): readonly Entry[] | undefined {
@@ -39,6 +45,8 @@ export class QueueHeads {
 	}
 
 	load(queue: string, entries: Entry[], asked: number): void {
+		this.#note(queue);
+		if (this.#windows.size >= MOST_WINDOWS) this.#forgetOldest();
 		this.#windows.set(queue, { entries, complete: entries.length < asked });
 	}
 
@@ -51,6 +59,7 @@ export class QueueHeads {
 		const there = entries[place];
 		if (there && compare(there, entry) === 0) return;
 		entries.splice(place, 0, entry);
+		if (place === 0) this.#note(queue);
 		if (entries.length > KEEP) {
 			entries.length = KEEP / 2;
 			window.complete = false;
@@ -62,15 +71,27 @@ export class QueueHeads {
 		if (!entries) return;
 		const place = lowerBound(entries, entry);
 		const there = entries[place];
-		if (there && compare(there, entry) === 0) entries.splice(place, 1);
+		if (!there || compare(there, entry) !== 0) return;
+		entries.splice(place, 1);
+		if (place === 0) this.#note(queue);
 	}
 
 	forget(queue: string): void {
-		this.#windows.delete(queue);
+		if (this.#windows.delete(queue)) this.#note(queue);
 	}
 
 	forgetAll(): void {
+		for (const queue of this.#windows.keys()) this.#note(queue);
 		this.#windows.clear();
+	}
+
+	#forgetOldest(): void {
+		for (const queue of this.#windows.keys()) return this.forget(queue);
+	}
+
+	/** Only claims ask which queue is best. */
+	#note(queue: string): void {
+		if (queue.startsWith(ELIGIBLE)) this.moved.add(queue);
 	}
 }
 

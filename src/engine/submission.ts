@@ -2,6 +2,7 @@ import { FlowFabricError } from "../contract/errors.ts";
 import { type CreateRequest, createRequest } from "../contract/executions.ts";
 import { MAX_DELAY_MS } from "../contract/fields.ts";
 import { checkTags } from "../contract/tags.ts";
+import { capabilitySet } from "../contract/workers.ts";
 import { makeId, slotOf } from "../kernel/ids.ts";
 import { inputBlobKey } from "../kernel/payload.ts";
 import { idempotencySubject } from "../kernel/records/idempotency-key.ts";
@@ -52,6 +53,10 @@ export function createCommand(request: unknown, context: SubmissionContext): Cre
 		actor: context.actor,
 	};
 	if (tags && Object.keys(tags).length > 0) command.tags = { ...tags };
+	if (given.requiredCapabilities && given.requiredCapabilities.length > 0) {
+		command.requiredCapabilities = capabilitySet(given.requiredCapabilities, "requiredCapabilities");
+	}
+	if (given.fairnessKey !== undefined) command.fairnessKey = given.fairnessKey;
 	if (blob) command.inputBlob = blob;
 	if (given.delayUntil !== undefined) command.delayUntil = given.delayUntil;
 	if (given.delayMs !== undefined) command.delayMs = given.delayMs;

@@ -27,6 +27,8 @@ export class CorruptRecordError extends Error {
 export interface Scan {
 	entries: readonly Entry[];
 	guardVersion: number;
+	/** How many entries were asked for. */
+	most: number;
 }
 
 /** A record as a rule left it; undefined when it removed it. */
@@ -54,7 +56,7 @@ export class Transaction implements Tx {
 	missingKeys: readonly string[] = NONE;
 	missingQueues: readonly { queue: string; count: number }[] = NONE;
 	/** Queues to be scanned whole, with the record that guards them. */
-	missingScans: readonly { queue: string; guard: string }[] = NONE;
+	missingScans: readonly { queue: string; guard: string; most: number }[] = NONE;
 	readonly #cache: RecordCache;
 	readonly #heads: QueueHeads;
 	readonly #scans: ReadonlyMap<string, Scan>;
@@ -109,11 +111,18 @@ export class Transaction implements Tx {
 		return entries;
 	}
 
-	all(queue: string, guard: Key<object>): readonly Entry[] {
+	expectFirst(queues: readonly string[], count: number): void {
+		const missing = queues.filter((queue) => !this.#heads.first(queue, count));
+		if (missing.length === 0) return;
+		this.missingQueues = missing.map((queue) => ({ queue, count }));
+		throw MISS;
+	}
+
+	all(queue: string, guard: Key<object>, most = Number.POSITIVE_INFINITY): readonly Entry[] {
 		const scan = this.#scans.get(queue);
 		const entry = this.#entry(guard);
-		if (!scan || scan.guardVersion !== entry.version || entry.unit) {
-			this.missingScans = [{ queue, guard }];
+		if (!scan || scan.guardVersion !== entry.version || scan.most < most || entry.unit) {
+			this.missingScans = [{ queue, guard, most }];
 			throw MISS;
 		}
 		return scan.entries;

@@ -1,13 +1,15 @@
 import type { AttemptView, ClaimedExecution, Execution } from "../contract/replies.ts";
 import { JSON_CONTENT } from "../kernel/payload.ts";
-import { describeBlocking, ownershipAt } from "../kernel/reading.ts";
+import { blockedSince, describeBlocking, stateAt } from "../kernel/reading.ts";
 import type { Attempt, ExecutionRecord } from "../kernel/records/execution.ts";
+import type { LaneRecord } from "../kernel/records/lane.ts";
 import { publicState } from "../kernel/state.ts";
 
 /** Records as callers see them. */
 
-export function executionView(record: ExecutionRecord, now: number): Execution {
+export function executionView(record: ExecutionRecord, laneCopy: LaneRecord, now: number): Execution {
 	const { attempt, lease } = record;
+	const blockedAt = blockedSince(record, laneCopy);
 	return {
 		id: record.id,
 		kind: record.kind,
@@ -15,16 +17,9 @@ export function executionView(record: ExecutionRecord, now: number): Execution {
 		lane: record.lane,
 		priority: record.priority,
 		publicState: publicState(record),
-		state: {
-			lifecyclePhase: record.lifecyclePhase,
-			ownershipState: ownershipAt(record, now),
-			eligibilityState: record.eligibilityState,
-			blockingReason: record.blockingReason,
-			terminalOutcome: record.terminalOutcome,
-			attemptState: record.attemptState,
-		},
-		blockingDetail: describeBlocking(record),
-		...(record.blockedAt ? { blockedAt: record.blockedAt } : undefined),
+		state: stateAt(record, laneCopy, now),
+		blockingDetail: describeBlocking(record, laneCopy),
+		...(blockedAt ? { blockedAt } : undefined),
 		...(record.delayUntil ? { delayUntil: record.delayUntil } : undefined),
 		...(attempt ? { attempt: { index: attempt.index, type: attempt.type, state: attempt.state } } : undefined),
 		...(lease
@@ -44,6 +39,7 @@ export function executionView(record: ExecutionRecord, now: number): Execution {
 		...(record.flowId ? { flowId: record.flowId } : undefined),
 		tags: { ...record.tags },
 		policy: record.policy,
+		requiredCapabilities: [...record.requiredCapabilities],
 		...(record.progress ? { progress: record.progress } : undefined),
 		...(record.failure ? { failure: record.failure } : undefined),
 		...(record.cancel ? { cancel: record.cancel } : undefined),

@@ -2,11 +2,12 @@ import type { Clock } from "../contract/clock.ts";
 import { refusalError } from "../contract/errors.ts";
 import { timeOfId } from "../kernel/ids.ts";
 import { refuse } from "../kernel/outcome.ts";
+import { isTicketKey } from "../kernel/records/ticket.ts";
 import type { Entry } from "../kernel/tx.ts";
 import { PartitionLooks } from "./partition-looks.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
 import { PartitionScan } from "./partition-scan.ts";
-import { acceptsKind, laneName, laneNameOf, type Wanted, WorkHints } from "./work-hints.ts";
+import { laneName, laneNameOf, type Wanted, WorkHints } from "./work-hints.ts";
 
 /** One claim's search for work, and how many partitions could be asked. */
 export interface Search {
@@ -14,8 +15,15 @@ export interface Search {
 	readonly instanceId: string;
 	answered: number;
 	failed: number;
+	/** How often entries that led nowhere may still be passed. */
+	passes: number;
 	/** Whether it takes the best wherever it lies, rather than what is near first. */
 	everywhere: boolean;
+}
+
+interface Candidate extends Entry {
+	partition: number;
+	queue: string;
 }
 
 /** Work for one lane in one partition. */
@@ -68,7 +76,7 @@ export class WorkFinder {
 		const { runners, clock, onSkipped } = options;
 		this.#options = options;
 		this.#runners = runners;
-		this.#hints = new WorkHints(runners.length);
+		this.#hints = new WorkHints(runners.map(({ heads }) => heads));
 		this.#scan = new PartitionScan(runners.length);
 		const onFound = (partition: number, queue: string) => void this.hasWork(partition, queue);
 		this.#looks = new PartitionLooks({ runners, clock, onFound, onFailed: onSkipped });
@@ -119,8 +127,8 @@ export class WorkFinder {
 
 	/** How many to take from which partition, the best first. */
 	async plan(search: Search, lane: string, wanted: number, isFirst: boolean): Promise<Share[]> {
-		const { namespace } = search.wanted;
-		const partitions = this.#hints.partitions(namespace, lane);
+		const { namespace, offer } = search.wanted;
+		const partitions = this.#hints.partitions(namespace, lane, offer);
 		const preferred = this.#options.preferred(laneName(namespace, lane));
 		if (!preferred || search.everywhere) return this.#planFrom(search, lane, wanted, partitions);
 		const own = partitions.filter((partition) => preferred.has(partition));
@@ -139,28 +147,55 @@ export class WorkFinder {
 		partitions: readonly number[],
 		age = 0,
 	): Promise<Share[]> {
-		const { namespace } = search.wanted;
-		const candidates: (Entry & { partition: number; queue: string })[] = [];
-		const probes = this.#scan.nearest(search.instanceId, partitions).flatMap((partition) =>
-			this.#hints
-				.queues(namespace, lane, partition)
-				.filter((queue) => acceptsKind(search.wanted, lane, queue))
-				.map(async (queue) => {
-					const entries = await this.#probe(search, partition, queue, wanted);
-					if (age > 0 && this.#isYounger(age, partition, queue, entries[0])) return;
-					for (const { key, score } of entries) candidates.push({ key, score, partition, queue });
-				}),
+		const candidates: Candidate[] = [];
+		await Promise.all(
+			this.#scan.nearest(search.instanceId, partitions).map(async (partition) => {
+				for (const candidate of await this.#bestIn(search, lane, partition, wanted, age)) candidates.push(candidate);
+			}),
 		);
-		await Promise.all(probes);
-		candidates.sort((a, b) => a.score - b.score || (a.key < b.key ? -1 : 1));
-		const shares = new Map<number, Share>();
-		for (const { partition, queue } of candidates.slice(0, wanted)) {
-			const share = shares.get(partition) ?? { partition, queues: [], count: 0 };
-			shares.set(partition, share);
-			share.count += 1;
-			if (!share.queues.includes(queue)) share.queues.push(queue);
+		candidates.sort(compare);
+		return sharesOf(candidates.slice(0, wanted), wanted);
+	}
+
+	/** The best entries of a lane in one partition, looked for in as few queues as will do. */
+	async #bestIn(search: Search, lane: string, partition: number, wanted: number, age: number): Promise<Candidate[]> {
+		const { namespace, offer } = search.wanted;
+		const { heads } = this.#runners[partition] as PartitionRunner;
+		const found: Candidate[] = [];
+		const take = (queue: string, entries: readonly Entry[]) => {
+			if (age > 0 && this.#isYounger(age, partition, queue, entries[0])) return;
+			const isFirst = found.length === 0;
+			for (const { key, score } of entries) found.push({ key, score, partition, queue });
+			if (!isFirst) found.sort(compare);
+			if (found.length > wanted) found.length = wanted;
+		};
+		const seen = new Set<string>();
+		const probe = async (queue: string) => {
+			seen.add(queue);
+			take(queue, await this.#probe(search, partition, queue, wanted));
+		};
+		let order = this.#hints.order(namespace, lane, partition, offer);
+		const unknown = order?.unknown ?? [];
+		if (unknown.length > 0) {
+			await Promise.all(unknown.map(probe));
+			order = this.#hints.order(namespace, lane, partition, offer);
 		}
-		return [...shares.values()];
+		for (let n = 0; ; n++) {
+			const place = order?.at(n);
+			const worst = found[wanted - 1];
+			if (!place || (worst && place.score > worst.score)) return found;
+			if (seen.has(place.queue)) continue;
+			const known = heads.first(place.queue, wanted);
+			if (known && known.length > 0) {
+				seen.add(place.queue);
+				take(place.queue, known);
+			} else await probe(place.queue);
+			// What was found empty, or too young, is no longer in the order; and meanwhile any head may have moved.
+			if (order?.at(n)?.queue !== place.queue) {
+				order = this.#hints.order(namespace, lane, partition, offer);
+				n = -1;
+			}
+		}
 	}
 
 	/**
@@ -195,8 +230,6 @@ export class WorkFinder {
 
 	/** Entries that gave nothing: either nobody may have them now, or others took them and the index will tell. */
 	ledNowhere({ partition, queues }: Share, paused: boolean): void {
-		// Nothing tells when the lane is open again: whoever claims next looks.
-		if (paused) this.#looks.doubt(partition);
 		for (const queue of queues) {
 			if (paused) this.#hints.cool(partition, queue);
 			else this.#runners[partition]?.heads.forget(queue);
@@ -224,7 +257,8 @@ export class WorkFinder {
 	/** Whether the best of another engine's work is so new that it may be about to be taken; then it counts later. */
 	#isYounger(age: number, partition: number, queue: string, head: Entry | undefined): boolean {
 		const now = this.#runners[partition]?.time.now() ?? 0;
-		if (!head || now - timeOfId(head.key) >= age) return false;
+		// How long work behind a ticket has waited its head does not tell.
+		if (!head || isTicketKey(head.key) || now - timeOfId(head.key) >= age) return false;
 		this.#hints.cool(partition, queue);
 		this.#hearLater(partition, queue);
 		return true;
@@ -239,4 +273,24 @@ export class WorkFinder {
 			if (!this.#closed) this.hasWork(partition, queue);
 		});
 	}
+}
+
+const compare = (a: Entry, b: Entry): number => a.score - b.score || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
+
+/** A ticket stands for more than itself: what is left to take is spread over the partitions that have one. */
+function sharesOf(candidates: readonly Candidate[], wanted: number): Share[] {
+	const shares = new Map<number, Share>();
+	const deep = new Set<Share>();
+	for (const { partition, queue, key } of candidates) {
+		let share = shares.get(partition);
+		if (!share) shares.set(partition, (share = { partition, queues: [], count: 0 }));
+		share.count += 1;
+		if (isTicketKey(key)) deep.add(share);
+		if (!share.queues.includes(queue)) share.queues.push(queue);
+	}
+	const left = wanted - candidates.length;
+	[...deep].forEach((share, n) => {
+		share.count += Math.floor((left + n) / deep.size);
+	});
+	return [...shares.values()];
 }

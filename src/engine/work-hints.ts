@@ -1,26 +1,51 @@
-import { ELIGIBLE, eligibleQueue, eligibleQueuePrefix } from "../kernel/placement.ts";
+import type { Offer } from "../kernel/matching.ts";
+import { ELIGIBLE, eligibleQueuePrefix } from "../kernel/placement.ts";
+import { HeadOrder, UNKNOWN } from "./head-order.ts";
+import { classOf, lacksFor, servesQueue } from "./offers.ts";
+import type { QueueHeads } from "./queue-heads.ts";
 
 /** What a claim is for, as far as the names of queues tell. */
 export interface Wanted {
 	namespace: string;
 	lanes: readonly string[];
-	kinds: readonly string[] | undefined;
+	/** The one object for all claims alike; see `sameOffer`. */
+	offer: Offer;
 }
+
+/** A lane in one partition as whoever makes this offer sees it. */
+interface View {
+	/** Hot queues it can serve; one whose head is not known comes before all others. */
+	order: HeadOrder;
+	/** Hot queues with work that requires more than it offers. */
+	beyond: Set<string>;
+}
+
+interface HotLane {
+	queues: Set<string>;
+	views: Map<Offer, View>;
+}
+
+const MOST_VIEWS = 64;
 
 /**
  * Where there is work: a queue is *hot* once a commit, a notice or a look said that it is not empty, until a look finds
  * it empty. Whoever looks takes the queue's `stamp` first: if it was said to have work meanwhile, what the look found is
  * older than that, and the queue stays hot.
+ *
+ * A lane may have hundreds of queues, one per kind and set of capabilities. Claims do not go through them: for each offer
+ * the queues it can serve are kept in the order of their heads, and only where a head has moved is anything done.
  */
 export class WorkHints {
-	/** Lane prefix → partition → hot queues. */
-	readonly #hot = new Map<string, Map<number, Set<string>>>();
+	/** Lane prefix → partition → what is hot. */
+	readonly #hot = new Map<string, Map<number, HotLane>>();
 	/** The same queues per partition with their stamps, to tell quickly whether one is hot. */
 	readonly #stamps: readonly Map<string, number>[];
+	readonly #heads: readonly QueueHeads[];
 	#stamp = 0;
 
-	constructor(partitions: number) {
-		this.#stamps = Array.from({ length: partitions }, () => new Map());
+	constructor(heads: readonly QueueHeads[]) {
+		this.#heads = heads;
+		this.#stamps = heads.map(() => new Map());
 	}
 
 	isHot(partition: number, queue: string): boolean {
@@ -37,12 +62,13 @@ export class WorkHints {
 		const known = stamps.has(queue);
 		stamps.set(queue, ++this.#stamp);
 		if (known) return;
-		const prefix = lanePrefixOf(queue);
+		const { prefix } = classOf(queue);
 		let partitions = this.#hot.get(prefix);
 		if (!partitions) this.#hot.set(prefix, (partitions = new Map()));
-		const queues = partitions.get(partition);
-		if (queues) queues.add(queue);
-		else partitions.set(partition, new Set([queue]));
+		let lane = partitions.get(partition);
+		if (!lane) partitions.set(partition, (lane = { queues: new Set(), views: new Map() }));
+		lane.queues.add(queue);
+		for (const [offer, view] of lane.views) this.#show(view, offer, partition, queue);
 	}
 
 	/** Nothing was found in it by a look that began at this stamp. */
@@ -50,51 +76,89 @@ export class WorkHints {
 		const stamps = this.#stamps[partition];
 		if (stamps?.get(queue) !== stamp) return;
 		stamps?.delete(queue);
-		const prefix = lanePrefixOf(queue);
+		const { prefix } = classOf(queue);
 		const partitions = this.#hot.get(prefix);
-		const queues = partitions?.get(partition);
-		queues?.delete(queue);
-		if (queues?.size === 0) partitions?.delete(partition);
+		const lane = partitions?.get(partition);
+		if (!lane) return;
+		lane.queues.delete(queue);
+		for (const { order, beyond } of lane.views.values()) {
+			order.delete(queue);
+			beyond.delete(queue);
+		}
+		if (lane.queues.size === 0) partitions?.delete(partition);
 		if (partitions?.size === 0) this.#hot.delete(prefix);
 	}
 
-	/** Partitions with hot queues of a lane. */
-	partitions(namespace: string, lane: string): number[] {
-		return [...(this.#hot.get(eligibleQueuePrefix(namespace, lane))?.keys() ?? [])];
+	/** Partitions where a lane has hot queues that this offer can serve. */
+	partitions(namespace: string, lane: string, offer: Offer): number[] {
+		const found: number[] = [];
+		for (const [partition, hot] of this.#hot.get(eligibleQueuePrefix(namespace, lane)) ?? []) {
+			if (this.#view(hot, partition, offer).order.size > 0) found.push(partition);
+		}
+		return found;
 	}
 
-	/** Hot queues of a lane in one partition. */
-	queues(namespace: string, lane: string, partition: number): readonly string[] {
-		return [...(this.#hot.get(eligibleQueuePrefix(namespace, lane))?.get(partition) ?? [])];
+	/** Hot queues of a lane in one partition that this offer can serve, best first; it changes with what is found. */
+	order(namespace: string, lane: string, partition: number, offer: Offer): HeadOrder | undefined {
+		this.#follow(partition);
+		const hot = this.#hot.get(eligibleQueuePrefix(namespace, lane))?.get(partition);
+		return hot && this.#view(hot, partition, offer).order;
+	}
+
+	/** Hot queues of a lane with work that requires more than this offer. */
+	beyond(namespace: string, lane: string, offer: Offer): [partition: number, queue: string][] {
+		const found: [number, string][] = [];
+		for (const [partition, hot] of this.#hot.get(eligibleQueuePrefix(namespace, lane)) ?? []) {
+			for (const queue of this.#view(hot, partition, offer).beyond) found.push([partition, queue]);
+		}
+		return found;
 	}
 
 	/** Whether there is work for a claim, as far as is known. */
-	has(wanted: Wanted): boolean {
-		return wanted.lanes.some((lane) => {
-			for (const queues of this.#hot.get(eligibleQueuePrefix(wanted.namespace, lane))?.values() ?? []) {
-				for (const queue of queues) if (acceptsKind(wanted, lane, queue)) return true;
+	has({ namespace, lanes, offer }: Wanted): boolean {
+		return lanes.some((lane) => this.partitions(namespace, lane, offer).length > 0);
+	}
+
+	#view(lane: HotLane, partition: number, offer: Offer): View {
+		const known = lane.views.get(offer);
+		if (known) return known;
+		if (lane.views.size >= MOST_VIEWS) lane.views.clear();
+		const view: View = { order: new HeadOrder(), beyond: new Set() };
+		for (const queue of lane.queues) this.#show(view, offer, partition, queue);
+		lane.views.set(offer, view);
+		return view;
+	}
+
+	#show({ order, beyond }: View, offer: Offer, partition: number, queue: string): void {
+		if (servesQueue(offer, queue)) order.set(queue, this.#headOf(partition, queue));
+		else if (lacksFor(offer, queue)) beyond.add(queue);
+	}
+
+	#headOf(partition: number, queue: string): number {
+		return this.#heads[partition]?.peek(queue)?.score ?? UNKNOWN;
+	}
+
+	/** Brings every view of a partition up to date with the heads that have moved. */
+	#follow(partition: number): void {
+		const moved = this.#heads[partition]?.moved;
+		if (!moved || moved.size === 0) return;
+		for (const queue of moved) {
+			if (!this.isHot(partition, queue)) continue;
+			const lane = this.#hot.get(classOf(queue).prefix)?.get(partition);
+			for (const { order } of lane?.views.values() ?? []) {
+				if (order.has(queue)) order.set(queue, this.#headOf(partition, queue));
 			}
-			return false;
-		});
+		}
+		moved.clear();
 	}
 }
 
-export function accepts(wanted: Wanted, queue: string): boolean {
-	const prefix = lanePrefixOf(queue);
-	return wanted.lanes.some(
-		(lane) => eligibleQueuePrefix(wanted.namespace, lane) === prefix && acceptsKind(wanted, lane, queue),
-	);
-}
-
-export function acceptsKind(wanted: Wanted, lane: string, queue: string): boolean {
-	return !wanted.kinds || wanted.kinds.some((kind) => eligibleQueue(wanted.namespace, lane, kind) === queue);
+export function accepts({ namespace, lanes, offer }: Wanted, queue: string): boolean {
+	const { prefix } = classOf(queue);
+	return lanes.some((lane) => eligibleQueuePrefix(namespace, lane) === prefix) && servesQueue(offer, queue);
 }
 
 /** A lane's name across namespaces. */
 export const laneName = (namespace: string, lane: string): string => `${namespace},${lane}`;
 
-export const laneNameOf = (queue: string): string => lanePrefixOf(queue).slice(ELIGIBLE.length, -1);
-
-/** The part of a queue's name that all kinds of its lane share. */
-const lanePrefixOf = (queue: string): string =>
-	queue.slice(0, queue.indexOf(",", queue.indexOf(",", ELIGIBLE.length) + 1) + 1);
+export const laneNameOf = (queue: string): string => classOf(queue).prefix.slice(ELIGIBLE.length, -1);

@@ -23,6 +23,7 @@ export const ERRORS = {
 	not_found: { status: 404, retryable: false, message: "no such route" },
 	execution_not_found: { status: 404, retryable: false, message: "no such execution" },
 	result_not_found: { status: 404, retryable: false, message: "the execution ended without a result" },
+	grant_not_found: { status: 404, retryable: false, message: "no such grant" },
 	method_not_allowed: { status: 405, retryable: false, message: "the route has no such method" },
 	idempotency_conflict: {
 		status: 409,
@@ -30,6 +31,13 @@ export const ERRORS = {
 		message: "idempotencyKey was already used with a different body",
 	},
 	lane_draining: { status: 409, retryable: false, message: "the lane is draining and takes no new work" },
+	lane_paused: { status: 409, retryable: false, message: "the lane is paused and hands out no work" },
+	grant_expired: { status: 409, retryable: false, message: "the grant lapsed before it was accepted" },
+	grant_of_other_instance: {
+		status: 409,
+		retryable: false,
+		message: "the grant was given to another worker instance",
+	},
 	stale_lease: { status: 409, retryable: false, message: "the fence is not that of the current lease" },
 	lease_expired: { status: 409, retryable: false, message: "the lease expired before this call" },
 	lease_revoked: { status: 409, retryable: false, message: "the lease was revoked before this call" },

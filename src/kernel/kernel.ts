@@ -9,12 +9,30 @@ import {
 	withdraw,
 } from "./rules/announce.ts";
 import { type CancelCommand, type CancelOutcome, cancel } from "./rules/cancel.ts";
+import {
+	type ChangeLaneCommand,
+	type ChangeLaneOutcome,
+	type ConfirmLaneCommand,
+	type ConfirmLaneOutcome,
+	type CopyLaneCommand,
+	type CopyLaneOutcome,
+	changeLane,
+	confirmLane,
+	copyLane,
+} from "./rules/change-lane.ts";
 import { type ChangePriorityCommand, type ChangePriorityOutcome, changePriority } from "./rules/change-priority.ts";
 import { type ClaimCommand, type ClaimOutcome, claim } from "./rules/claim.ts";
 import { type CompleteCommand, type CompleteOutcome, complete } from "./rules/complete.ts";
 import { type CreateCommand, type CreateOutcome, create } from "./rules/create.ts";
 import { type CreateManyCommand, type CreateManyOutcome, createMany } from "./rules/create-many.ts";
 import { type FailCommand, type FailOutcome, fail } from "./rules/fail.ts";
+import {
+	type AcceptGrantCommand,
+	type AcceptGrantOutcome,
+	acceptGrant,
+	type GrantCommand,
+	grant,
+} from "./rules/grant.ts";
 import {
 	type DelayCommand,
 	type DelayOutcome,
@@ -37,6 +55,13 @@ import { type DeleteCommand, type DeleteOutcome, remove } from "./rules/remove.t
 import { type RenewCommand, type RenewOutcome, renew } from "./rules/renew.ts";
 import { type ReplayCommand, type ReplayOutcome, replay } from "./rules/replay.ts";
 import { type RevokeLeaseCommand, type RevokeLeaseOutcome, revokeLease } from "./rules/revoke-lease.ts";
+import {
+	type BlockRouteCommand,
+	blockRoute,
+	type RouteOutcome,
+	type UnblockRouteCommand,
+	unblockRoute,
+} from "./rules/route.ts";
 import { type SetTagsCommand, type SetTagsOutcome, setTags } from "./rules/set-tags.ts";
 import { type TickCommand, type TickOutcome, tick } from "./rules/tick.ts";
 import type { Rule } from "./tx.ts";
@@ -46,6 +71,8 @@ export interface Rules {
 	create: Rule<CreateCommand, CreateOutcome>;
 	createMany: Rule<CreateManyCommand, CreateManyOutcome>;
 	claim: Rule<ClaimCommand, ClaimOutcome>;
+	grant: Rule<GrantCommand, ClaimOutcome>;
+	acceptGrant: Rule<AcceptGrantCommand, AcceptGrantOutcome>;
 	renew: Rule<RenewCommand, RenewOutcome>;
 	complete: Rule<CompleteCommand, CompleteOutcome>;
 	fail: Rule<FailCommand, FailOutcome>;
@@ -61,6 +88,11 @@ export interface Rules {
 	tick: Rule<TickCommand, TickOutcome>;
 	registerWorker: Rule<RegisterWorkerCommand, RegisterWorkerOutcome>;
 	removeWorker: Rule<RemoveWorkerCommand, RemoveWorkerOutcome>;
+	changeLane: Rule<ChangeLaneCommand, ChangeLaneOutcome>;
+	copyLane: Rule<CopyLaneCommand, CopyLaneOutcome>;
+	confirmLane: Rule<ConfirmLaneCommand, ConfirmLaneOutcome>;
+	blockRoute: Rule<BlockRouteCommand, RouteOutcome>;
+	unblockRoute: Rule<UnblockRouteCommand, RouteOutcome>;
 	noteTrim: Rule<NoteTrimCommand, NoteTrimOutcome>;
 	announce: Rule<AnnounceCommand, AnnounceOutcome>;
 	withdraw: Rule<WithdrawCommand, WithdrawOutcome>;
@@ -84,6 +116,8 @@ export const kernel: Kernel = {
 		create,
 		createMany,
 		claim,
+		grant,
+		acceptGrant,
 		renew,
 		complete,
 		fail,
@@ -99,6 +133,11 @@ export const kernel: Kernel = {
 		tick,
 		registerWorker,
 		removeWorker,
+		changeLane,
+		copyLane,
+		confirmLane,
+		blockRoute,
+		unblockRoute,
 		noteTrim,
 		announce,
 		withdraw,

@@ -1,7 +1,10 @@
 import type { ClaimRequestRecord } from "./records/claim-request.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
+import { type GrantRecord, grantForgottenAt } from "./records/grant.ts";
 import type { IdempotencyKeyRecord } from "./records/idempotency-key.ts";
+import { isSetApart, type LaneHomeRecord } from "./records/lane.ts";
 import { recordTypeOf } from "./records/record-types.ts";
+import { fairQueue, type TicketRecord } from "./records/ticket.ts";
 import { type WorkerRecord, workerExpiresAt } from "./records/worker.ts";
 import { type PublicState, publicState } from "./state.ts";
 import { timersOf } from "./timers.ts";
@@ -18,10 +21,53 @@ export const DUE_QUEUE = "due";
 /** How the names of queues that claims look at begin. */
 export const ELIGIBLE = "eligible,";
 
-/** Namespaces and lanes hold no comma, so a queue's name can be taken apart again; the kind comes last and may. */
 export const eligibleQueuePrefix = (namespace: string, lane: string): string => `${ELIGIBLE}${namespace},${lane},`;
 
-export const eligibleQueue = sameName((namespace, lane, kind) => eligibleQueuePrefix(namespace, lane) + kind);
+/** What all executions of one queue have in common: a worker can serve all of them or none. */
+export interface WorkClass {
+	namespace: string;
+	lane: string;
+	kind: string;
+	/** Sorted, each once. */
+	requiredCapabilities: readonly string[];
+}
+
+/**
+ * Work that waits is queued by its class, so that a claim looks only at what it can serve. The name says all of it, and
+ * can be taken apart again: namespaces and lanes hold no comma, capabilities neither comma nor space, and the kind, which
+ * may hold both, comes last. A digest would be shorter for long lists only, and would need a record to be undone.
+ */
+export function eligibleQueue({ namespace, lane, kind, requiredCapabilities }: WorkClass): string {
+	if (requiredCapabilities.length === 0) return plainQueue(namespace, lane, kind);
+	return sameText(`${eligibleQueuePrefix(namespace, lane)}${requiredCapabilities.join(" ")},${kind}`);
+}
+
+const plainQueue = sameName((namespace, lane, kind) => `${eligibleQueuePrefix(namespace, lane)},${kind}`);
+
+export function classOfQueue(queue: string): WorkClass {
+	const namespaceEnd = queue.indexOf(",", ELIGIBLE.length);
+	const laneEnd = queue.indexOf(",", namespaceEnd + 1);
+	const capabilitiesEnd = queue.indexOf(",", laneEnd + 1);
+	const capabilities = queue.slice(laneEnd + 1, capabilitiesEnd);
+	return {
+		namespace: queue.slice(ELIGIBLE.length, namespaceEnd),
+		lane: queue.slice(namespaceEnd + 1, laneEnd),
+		requiredCapabilities: capabilities === "" ? [] : capabilities.split(" "),
+		kind: queue.slice(capabilitiesEnd + 1),
+	};
+}
+
+/** Names made lately; see `sameName`. */
+const names = new Map<string, string>();
+const MOST_NAMES = 4096;
+
+function sameText(name: string): string {
+	const known = names.get(name);
+	if (known !== undefined) return known;
+	if (names.size >= MOST_NAMES) names.clear();
+	names.set(name, name);
+	return name;
+}
 
 /**
  * Gives the very same text as the last time, not an equal one, when it is asked for the same again, as it mostly is:
@@ -31,7 +77,7 @@ function sameName<L extends string>(make: (namespace: string, lane: string, last
 	let made = { namespace: "", lane: "", last: "" as L, name: "" };
 	return (namespace: string, lane: string, last: L): string => {
 		if (made.last !== last || made.lane !== lane || made.namespace !== namespace || made.name === "") {
-			made = { namespace, lane, last, name: make(namespace, lane, last) };
+			made = { namespace, lane, last, name: sameText(make(namespace, lane, last)) };
 		}
 		return made.name;
 	};
@@ -64,6 +110,24 @@ export const createdAtOfListEntry = (entry: { score: number }): number => -entry
 /** The worker instances of a namespace, in the order they came. */
 export const workersQueue = (namespace: string): string => `workers,${namespace}`;
 
+/** How the names of queues begin in which work waits that no live worker can serve. */
+export const ROUTE = "route,";
+
+export const routeQueuePrefix = (namespace: string): string => `${ROUTE}${namespace},`;
+
+/** Named by what a worker must offer for it to be released. */
+const routeQueue = ({ namespace, requiredCapabilities }: ExecutionRecord): string =>
+	routeQueuePrefix(namespace) + requiredCapabilities.join(" ");
+
+/** Which capabilities work in this queue needs, and whose it is. */
+export function routeQueueSubject(queue: string): { namespace: string; requiredCapabilities: string[] } {
+	const comma = queue.indexOf(",", ROUTE.length);
+	return { namespace: queue.slice(ROUTE.length, comma), requiredCapabilities: queue.slice(comma + 1).split(" ") };
+}
+
+/** Lanes of a namespace that differ from one nobody has touched. */
+export const lanesQueue = (namespace: string): string => `lanes,${namespace}`;
+
 /** Where a record is queued: a pure function of the record, so an index can always be rebuilt and checked. */
 export function placement(key: string, record: object): Placement[] {
 	switch (recordTypeOf(key)) {
@@ -73,6 +137,12 @@ export function placement(key: string, record: object): Placement[] {
 			return [{ queue: DUE_QUEUE, score: (record as IdempotencyKeyRecord).expiresAt }];
 		case "claimRequest":
 			return [{ queue: DUE_QUEUE, score: (record as ClaimRequestRecord).expiresAt }];
+		case "grant":
+			return [{ queue: DUE_QUEUE, score: grantForgottenAt(record as GrantRecord) }];
+		case "ticket":
+			return ticketPlacement(record as TicketRecord);
+		case "laneHome":
+			return laneHomePlacement(record as LaneHomeRecord);
 		case "worker":
 			return workerPlacement(record as WorkerRecord);
 		default:
@@ -90,8 +160,23 @@ function executionPlacement(record: ExecutionRecord): Placement[] {
 		score: -record.createdAt,
 	});
 	if (isClaimable(record)) {
-		places.push({ queue: eligibleQueue(record.namespace, record.lane, record.kind), score: queueScore(record) });
+		const queue = record.fairnessKey === "" ? eligibleQueue(record) : fairQueue(record);
+		places.push({ queue, score: queueScore(record) });
+	} else if (isBlockedByRoute(record)) {
+		places.push({ queue: routeQueue(record), score: queueScore(record) });
 	}
+	return places;
+}
+
+const ticketPlacement = (record: TicketRecord): Placement[] =>
+	record.idleAt > 0
+		? [{ queue: DUE_QUEUE, score: record.idleAt }]
+		: [{ queue: eligibleQueue(record), score: ticketScore(record) }];
+
+function laneHomePlacement(record: LaneHomeRecord): Placement[] {
+	const places: Placement[] = [];
+	if (record.spreadAt > 0) places.push({ queue: DUE_QUEUE, score: record.spreadAt });
+	if (isSetApart(record)) places.push({ queue: lanesQueue(record.namespace), score: 0 });
 	return places;
 }
 
@@ -107,5 +192,11 @@ export const isClaimable = (record: ExecutionRecord): boolean =>
 	record.ownershipState === "unowned" &&
 	!record.removing;
 
+const isBlockedByRoute = (record: ExecutionRecord): boolean =>
+	record.eligibilityState === "blocked_by_route" && record.lifecyclePhase === "runnable";
+
 /** Ascending: each step of priority is worth `agingMs` of waiting. */
 export const queueScore = (record: ExecutionRecord): number => record.createdAt - record.priority * record.agingMs;
+
+/** Like the work it stands for, with the time of its turn for its age. */
+export const ticketScore = (record: TicketRecord): number => record.turnAt - record.priority * record.agingMs;

@@ -1,17 +1,43 @@
 import type { EventBody } from "./events.ts";
-import type { ExecutionRecord, LeaseEnd } from "./records/execution.ts";
-import type { OwnershipState } from "./state.ts";
+import { isClaimable } from "./placement.ts";
+import { type ExecutionRecord, eligibleSince, type LeaseEnd } from "./records/execution.ts";
+import type { LaneRecord } from "./records/lane.ts";
+import type { OwnershipState, StateFields } from "./state.ts";
 
 /** What a reader is told beyond the stored fields. */
 
 /** A lease that has run out is shown as such although only its tick will end it. */
-export function ownershipAt(record: ExecutionRecord, now: number): OwnershipState {
+function ownershipAt(record: ExecutionRecord, now: number): OwnershipState {
 	return record.lease && record.lease.expiresAt <= now ? "lease_expired" : record.ownershipState;
 }
 
+/** Work that could be claimed if its lane were not paused. Nothing is written on it, so that pausing costs nothing. */
+const isHeldByLane = (record: ExecutionRecord, lane: LaneRecord): boolean =>
+	lane.state === "paused" && isClaimable(record);
+
+/** The state as readers see it; `lane` is the copy of its lane beside it. */
+export function stateAt(record: ExecutionRecord, lane: LaneRecord, now: number): StateFields {
+	const held = isHeldByLane(record, lane);
+	return {
+		lifecyclePhase: record.lifecyclePhase,
+		ownershipState: ownershipAt(record, now),
+		eligibilityState: held ? "blocked_by_lane_state" : record.eligibilityState,
+		blockingReason: held ? "paused_by_policy" : record.blockingReason,
+		terminalOutcome: record.terminalOutcome,
+		attemptState: record.attemptState,
+	};
+}
+
+/** Since when what blocks it does; 0 when nothing was examined. */
+export const blockedSince = (record: ExecutionRecord, lane: LaneRecord): number =>
+	isHeldByLane(record, lane) ? Math.max(lane.stateSince, eligibleSince(record)) : record.blockedAt;
+
 /** Why it is not running, in words; empty when it runs or has ended. */
-export function describeBlocking(record: ExecutionRecord): string {
+export function describeBlocking(record: ExecutionRecord, lane: LaneRecord): string {
+	if (isHeldByLane(record, lane)) return `lane ${record.lane} is paused`;
 	if (record.blockingDetail) return record.blockingDetail;
+	if (record.grant)
+		return `granted to ${record.grant.instanceId} until ${new Date(record.grant.expiresAt).toISOString()}`;
 	const until = record.delayUntil ? new Date(record.delayUntil).toISOString() : "";
 	switch (record.blockingReason) {
 		case "waiting_for_worker":

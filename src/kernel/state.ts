@@ -115,6 +115,19 @@ export const delayed = (reason: BlockingReason, attemptState: AttemptState): Sta
 	attemptState,
 });
 
+/** Kept out of everybody's way for one worker. */
+export const granted = (attemptState: AttemptState): StateFields => ({
+	...eligible(attemptState),
+	ownershipState: "granted",
+});
+
+/** Refused admission until its cause changes. */
+export const blocked = (
+	by: Extract<EligibilityState, `blocked_by_${string}`>,
+	reason: BlockingReason,
+	attemptState: AttemptState,
+): StateFields => ({ ...eligible(attemptState), eligibilityState: by, blockingReason: reason });
+
 export const claimed = (): StateFields => ({
 	lifecyclePhase: "active",
 	ownershipState: "leased",

@@ -3,6 +3,7 @@ import { type ExecutionRecord, eligibleSince } from "./records/execution.ts";
 /** What the engine minds on its own; each is a name in metrics and an event's actor. */
 export const DUTIES = [
 	"lease_expiry",
+	"grant_expiry",
 	"delayed_promoter",
 	"attempt_timeout",
 	"execution_deadline",
@@ -12,6 +13,9 @@ export const DUTIES = [
 	"key_expiry",
 	"request_expiry",
 	"worker_expiry",
+	"grant_memory",
+	"ticket_check",
+	"lane_copies",
 ] as const;
 
 export type Duty = (typeof DUTIES)[number];
@@ -40,6 +44,9 @@ export function timersOf(record: ExecutionRecord): Timer[] {
 			timers.push({ duty: "attempt_timeout", at: record.lease.acquiredAt + attemptMs - (record.attempt?.usedMs ?? 0) });
 		}
 		timers.push({ duty: "lease_expiry", at: record.lease.expiresAt });
+	} else if (record.grant) {
+		timers.push({ duty: "grant_expiry", at: record.grant.expiresAt });
+		if (queueMs !== undefined) timers.push({ duty: "queue_timeout", at: eligibleSince(record) + queueMs });
 	} else if (record.eligibilityState === "not_eligible_until_time") {
 		timers.push({ duty: "delayed_promoter", at: record.delayUntil });
 	} else if (record.eligibilityState === "eligible_now" && queueMs !== undefined) {

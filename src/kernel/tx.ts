@@ -22,13 +22,15 @@ export interface Tx {
 	getFresh<R extends object>(key: Key<R>): R | undefined;
 	put<R extends object>(key: Key<R>, record: R): void;
 	remove(key: string): void;
+	/** Says that the heads of these queues are about to be read, so that those not in memory are fetched together. */
+	expectFirst(queues: readonly string[], count: number): void;
 	/** The best `count` entries of a queue. An index tells where to look, never that something does not exist. */
 	first(queue: string, count: number): readonly Entry[];
 	/**
-	 * Every entry of a queue. Complete only because each rule that adds to the queue also writes the record `guard`,
+	 * Every entry of a queue, or the first `most`. Complete only because each rule that adds to the queue also writes the record `guard`,
 	 * whose version is checked with everything else.
 	 */
-	all(queue: string, guard: Key<object>): readonly Entry[];
+	all(queue: string, guard: Key<object>, most?: number): readonly Entry[];
 	emit(event: EmittedEvent): void;
 	/** Drops the history of an execution that is being removed. */
 	forget(executionId: string): void;

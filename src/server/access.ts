@@ -36,6 +36,8 @@ export const ACCESS = {
 	"DELETE /v1/executions/:id": OPERATE,
 
 	"POST /v1/claims": WORK,
+	"POST /v1/grants": WORK,
+	"POST /v1/grants/:id/accept": WORK,
 	"POST /v1/leases/renew": WORK,
 	"POST /v1/leases/complete": WORK,
 	"POST /v1/executions/:id/complete": WORK,
@@ -49,6 +51,10 @@ export const ACCESS = {
 	"GET /v1/workers": READ,
 
 	"GET /v1/lanes": READ,
+	"PATCH /v1/lanes/:lane": OPERATE,
+	"POST /v1/lanes/:lane/pause": OPERATE,
+	"POST /v1/lanes/:lane/resume": OPERATE,
+	"POST /v1/lanes/:lane/drain": OPERATE,
 	"GET /v1/events": READ,
 	"GET /v1/admin/scanners": OPERATE,
 	"POST /v1/admin/backup": ADMIN,

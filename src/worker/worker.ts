@@ -17,7 +17,7 @@ export interface WorkerOptions {
 	/** Lanes to take work from, best first. */
 	lanes?: string[];
 	namespace?: string;
-	/** What this worker offers, in the registry. */
+	/** What this worker offers: it is given work that requires no more than this. */
 	capabilities?: string[];
 	/** Executions run at the same time. */
 	concurrency?: number;
@@ -220,13 +220,14 @@ export class Worker {
 	}
 
 	async #claim(waitMs: number): Promise<ClaimedExecution[]> {
-		const { namespace, lanes, leaseMs, workerId } = this.#options;
+		const { namespace, lanes, leaseMs, workerId, capabilities } = this.#options;
 		this.#claiming = new AbortController();
 		return this.#backend.leases.claim(
 			{
 				...(namespace === undefined ? undefined : { namespace }),
 				lanes,
 				kinds: [...this.#handlers.keys()],
+				...(capabilities.length > 0 ? { capabilities } : undefined),
 				workerId,
 				instanceId: this.instanceId,
 				max: Math.min(MAX_CLAIM, this.#freeSlots()),
@@ -260,13 +261,13 @@ export class Worker {
 			handler,
 			middleware: this.#middleware,
 			log: prefixed(log, `${claimed.kind} ${claimed.id}:`),
+			onHandled: () => {
+				this.#handling -= 1;
+				this.#slotFreed?.();
+			},
 		});
 		this.#jobs.set(claimed.id, job);
 		this.#handling += 1;
-		void job.handled.then(() => {
-			this.#handling -= 1;
-			this.#slotFreed?.();
-		});
 		void job.done.then(() => {
 			if (this.#jobs.get(claimed.id) === job) this.#jobs.delete(claimed.id);
 			this.#slotFreed?.();

@@ -69,7 +69,7 @@ describe("doctor of a store", () => {
 		const { code, facts, problems } = await doctor();
 		expect(facts["index drift"]).toEqual({ missing: 2, stale: 1 });
 		const text = problems.join("\n");
-		expect(text).toMatch(new RegExp(`${ids[2]} in eligible,default,default,job at -?\\d+ is missing`));
+		expect(text).toMatch(new RegExp(`${ids[2]} in eligible,default,default,,job at -?\\d+ is missing`));
 		expect(text).toMatch(new RegExp(`${ids[3]} in list,default,default,waiting at -?\\d+ is stale`));
 		expect(text).toMatch(new RegExp(`${ids[3]} in list,default,default,waiting at -?\\d+ is missing`));
 		expect(code).toBe(1);

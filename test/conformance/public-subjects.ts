@@ -4,17 +4,21 @@ import { badCreateCases } from "./public-cases/bad-creates.ts";
 import { batchCases } from "./public-cases/batches.ts";
 import { bulkCases } from "./public-cases/bulk.ts";
 import { cancelCases } from "./public-cases/cancelling.ts";
+import { capabilityCases } from "./public-cases/capabilities.ts";
 import { claimOrderCases } from "./public-cases/claim-order.ts";
 import { claimRequestCases } from "./public-cases/claim-requests.ts";
 import { claimWaitingCases } from "./public-cases/claim-waiting.ts";
 import { creationCases } from "./public-cases/creation.ts";
 import { eventWaitingCases } from "./public-cases/event-waiting.ts";
+import { fairnessCases } from "./public-cases/fairness.ts";
 import { feedCases } from "./public-cases/feeds.ts";
 import { fenceCases } from "./public-cases/fences.ts";
 import { followingCases } from "./public-cases/following.ts";
+import { grantCases } from "./public-cases/grants.ts";
 import { handBackCases } from "./public-cases/hand-back.ts";
 import { historyCases } from "./public-cases/histories.ts";
 import { idempotencyCases } from "./public-cases/idempotency.ts";
+import { laneStateCases } from "./public-cases/lane-states.ts";
 import { laneCases } from "./public-cases/lanes.ts";
 import { listFilterCases } from "./public-cases/list-filters.ts";
 import { listingCases } from "./public-cases/listing.ts";
@@ -42,6 +46,7 @@ const always: Subjects = {
 	idempotency: idempotencyCases,
 	batches: batchCases,
 	"claim order": claimOrderCases,
+	capabilities: capabilityCases,
 	"claim waiting": claimWaitingCases,
 	"claim requests": claimRequestCases,
 	renewals: renewalCases,
@@ -67,6 +72,9 @@ const always: Subjects = {
 	notices: noticeCases,
 	"worker registry": workerRegistryCases,
 	lanes: laneCases,
+	"lane states": laneStateCases,
+	grants: grantCases,
+	fairness: fairnessCases,
 	feeds: feedCases,
 	administration: administrationCases,
 	"bad creates": badCreateCases,

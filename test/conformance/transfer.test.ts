@@ -72,10 +72,10 @@ it("takes in a store of format 1", async () => {
 	const queues = new Set((await queuesOf(store)).map((found) => (found as string[])[0]));
 	expect([...queues].sort()).toEqual([
 		"due",
-		"eligible,default,default,binary",
-		"eligible,default,default,keyed",
-		"eligible,default,default,large",
-		"eligible,default,default,waiting",
+		"eligible,default,default,,binary",
+		"eligible,default,default,,keyed",
+		"eligible,default,default,,large",
+		"eligible,default,default,,waiting",
 		"list,default,default,active",
 		"list,default,default,cancelled",
 		"list,default,default,completed",
@@ -184,7 +184,7 @@ it.each<[string, (lines: string[]) => string[], RegExp]>([
 	[
 		"of a later format",
 		(lines) => lines.with(0, '{"flowfabric":"export","format":99,"partitions":2}'),
-		/^line 1: format: 99 .* up to 1/,
+		/^line 1: format: 99 .* up to 2/,
 	],
 ])("refuses an export %s", async (_, change, message) => {
 	const failing = imported(memory(2), change(await sampleLines()));

@@ -48,7 +48,8 @@ it("bounds of time are looked up, not searched for", async () => {
 	for (let n = 0; n < 3000; n++) ids.push(await write({ createdAt: 1000 + n }));
 	const { executions } = await backend.executions.list({ createdAfter: 1005, createdBefore: 1010, kind: "job" });
 	expect(executions.map(({ id }) => id)).toEqual(ids.slice(5, 10).reverse());
-	expect(asked.records).toBe(5);
+	// And the state of the lane they wait in.
+	expect(asked.records).toBe(5 + 1);
 	expect(asked.entries).toBeLessThan(300);
 	await backend.close();
 });

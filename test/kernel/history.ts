@@ -8,7 +8,7 @@ import { type Answer, ModelExecution, type ModelFence } from "./model.ts";
 import * as model from "./model-commands.ts";
 import { compare, same } from "./model-comparison.ts";
 
-const QUEUE = eligibleQueue("default", "default", "job");
+const QUEUE = eligibleQueue({ namespace: "default", lane: "default", kind: "job", requiredCapabilities: [] });
 const START = 1_700_000_000_000;
 const uuid = (n: number): string => n.toString(16).padStart(32, "0");
 
@@ -196,6 +196,7 @@ export class History {
 				lane: "default",
 				queues: [QUEUE],
 				kinds: undefined,
+				capabilities: [],
 				max,
 				leaseUuids: uuids,
 				leaseMs: ttl,

@@ -76,6 +76,8 @@ class MapTx implements Tx {
 
 	expect(): void {}
 
+	expectFirst(): void {}
+
 	put<R extends object>(key: Key<R>, record: R): void {
 		this.#writes.set(key, record);
 	}

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+	classOfQueue,
 	DUE_QUEUE,
 	eligibleQueue,
 	eligibleQueuePrefix,
@@ -7,6 +8,7 @@ import {
 	listQueue,
 	listQueuePrefix,
 	placement,
+	type WorkClass,
 } from "../../src/kernel/placement.ts";
 import { type ExecutionRecord, makeExecution } from "../../src/kernel/records/execution.ts";
 import { idempotencyKeyKey, makeIdempotencyKey } from "../../src/kernel/records/idempotency-key.ts";
@@ -48,19 +50,22 @@ const running = (fields: Partial<ExecutionRecord> = {}) => execution({ ...claime
 const over = (fields: Partial<ExecutionRecord> = {}) =>
 	execution({ ...ended("success", true), attempt, completedAt: 5000, ...fields });
 
+const queueOf = (fields: Partial<WorkClass> = {}) =>
+	eligibleQueue({ namespace: "n", lane: "l", kind: "job", requiredCapabilities: [], ...fields });
+
 const queuesOf = (record: ExecutionRecord) => placement(id, record).map(({ queue }) => queue);
 
 describe("placement", () => {
 	it("puts waiting work into the queue of its lane and kind, and into the list", () => {
 		expect(placement(id, waiting())).toEqual([
 			{ queue: listQueue("n", "l", "waiting"), score: -1000 },
-			{ queue: eligibleQueue("n", "l", "job"), score: 1000 },
+			{ queue: queueOf(), score: 1000 },
 		]);
 	});
 
 	it("orders by priority first, then by age", () => {
 		const score = (fields: Partial<ExecutionRecord>) =>
-			placement(id, waiting(fields)).find(({ queue }) => queue === eligibleQueue("n", "l", "job"))?.score ?? 0;
+			placement(id, waiting(fields)).find(({ queue }) => queue === queueOf())?.score ?? 0;
 		const scores = [
 			score({ priority: 9000, createdAt: 1_700_000_000_000 }),
 			score({ priority: 1, createdAt: 1_700_000_000_000 }),
@@ -88,7 +93,7 @@ describe("placement", () => {
 		];
 		for (const record of records) {
 			expect(isClaimable(record)).toBe(false);
-			expect(queuesOf(record)).not.toContain(eligibleQueue("n", "l", "job"));
+			expect(queuesOf(record)).not.toContain(queueOf());
 		}
 	});
 
@@ -113,10 +118,23 @@ describe("placement", () => {
 		expect(placement("later:version", {})).toEqual([]);
 	});
 
+	it("queues work by what it needs, under a name that tells it", () => {
+		const classes = [
+			{ namespace: "n", lane: "l", kind: "job", requiredCapabilities: [] },
+			{ namespace: "n", lane: "l", kind: ",a b,", requiredCapabilities: [] },
+			{ namespace: "n", lane: "a lane", kind: "gpu,job", requiredCapabilities: ["cuda=12", "gpu", "日本"] },
+			{ namespace: "n", lane: "l", kind: "job", requiredCapabilities: ["job"] },
+		];
+		const names = classes.map(eligibleQueue);
+		expect(new Set(names).size).toBe(classes.length);
+		expect(names.map(classOfQueue)).toEqual(classes);
+		expect(queuesOf(waiting({ requiredCapabilities: ["gpu"] }))).toContain(queueOf({ requiredCapabilities: ["gpu"] }));
+	});
+
 	it("names queues so that no lane is taken for another", () => {
-		expect(eligibleQueue("n", "l", "a,b").startsWith(eligibleQueuePrefix("n", "l"))).toBe(true);
-		expect(eligibleQueue("n", "la", "k").startsWith(eligibleQueuePrefix("n", "l"))).toBe(false);
-		expect(eligibleQueue("na", "l", "k").startsWith(eligibleQueuePrefix("n", "l"))).toBe(false);
+		expect(queueOf({ kind: "a,b" }).startsWith(eligibleQueuePrefix("n", "l"))).toBe(true);
+		expect(queueOf({ lane: "la" }).startsWith(eligibleQueuePrefix("n", "l"))).toBe(false);
+		expect(queueOf({ namespace: "na" }).startsWith(eligibleQueuePrefix("n", "l"))).toBe(false);
 		expect(listQueue("n", "l", "waiting").startsWith(listQueuePrefix("n"))).toBe(true);
 		expect(listQueue("na", "l", "waiting").startsWith(listQueuePrefix("n"))).toBe(false);
 		expect(listQueue("n", "la", "waiting").startsWith(listQueuePrefix("n", "l"))).toBe(false);

@@ -24,12 +24,18 @@ const operates = [
 	"POST /v1/executions/:id/revoke-lease",
 	"POST /v1/executions/bulk",
 	"DELETE /v1/executions/:id",
+	"PATCH /v1/lanes/:lane",
+	"POST /v1/lanes/:lane/pause",
+	"POST /v1/lanes/:lane/resume",
+	"POST /v1/lanes/:lane/drain",
 	"GET /v1/admin/scanners",
 ];
 const removesWorkers = ["DELETE /v1/workers/:instanceId"];
 const administers = ["POST /v1/admin/backup"];
 const works = [
 	"POST /v1/claims",
+	"POST /v1/grants",
+	"POST /v1/grants/:id/accept",
 	"POST /v1/leases/renew",
 	"POST /v1/leases/complete",
 	"POST /v1/executions/:id/complete",

@@ -47,6 +47,7 @@ export class Checker {
 	readonly #tokens = new Set<string>();
 	readonly #byKey = new Map<string, string>();
 	readonly removed = new Set<string>();
+	readonly #paused = new Set<string>();
 
 	readonly #intermediate: IntermediateStates;
 
@@ -128,6 +129,7 @@ export class Checker {
 			const seq = (this.#seq.get(id) ?? 0) + 1;
 			if (event.seq !== seq) throw new Violation(`${id}: event ${event.type} has seq ${event.seq}, expected ${seq}`);
 			this.#seq.set(id, seq);
+			this.#checkGrant(event, before, time);
 			if (event.type === "claimed") this.#checkLeaseIsNew(id, String(event.leaseId));
 			if (event.type === "deleted") continue;
 			if (told?.lifecyclePhase === "terminal" && event.type !== "replayed" && event.type !== "tags_changed") {
@@ -210,12 +212,32 @@ export class Checker {
 		for (const event of events) {
 			if (event.type !== "claimed") continue;
 			const lane = this.#current(event.executionId)?.lane ?? "default";
+			if (this.#paused.has(lane))
+				throw new Violation(`${event.executionId} was claimed from lane ${lane} after its pause was answered`);
 			const key = `lane:default:${lane}`;
 			const copy = unit.put.some((put) => put.key === key) ? undefined : partition.records.get(key);
 			if (copy && (JSON.parse(copy.doc) as Partial<LaneRecord>).state === "paused") {
 				throw new Violation(`${event.executionId} was claimed from lane ${lane} while it was paused`);
 			}
 		}
+	}
+
+	/** A pause was answered, and nobody has asked for anything else since. */
+	lanePaused(lane: string): void {
+		this.#paused.add(lane);
+	}
+
+	laneMayOpen(lane: string): void {
+		this.#paused.delete(lane);
+	}
+
+	/** A grant is turned into a lease only within its time, and ends neither early nor for another reason. */
+	#checkGrant(event: ExecutionEvent, before: ExecutionRecord | undefined, time: number): void {
+		const { grant } = before ?? {};
+		if (event.type === "claimed" && grant && grant.expiresAt <= event.at)
+			throw new Violation(`${event.executionId} was leased at ${event.at}, its grant ended at ${grant.expiresAt}`);
+		if (event.type === "grant_lapsed" && grant && grant.expiresAt > time)
+			throw new Violation(`${event.executionId}: a grant lapsed ${grant.expiresAt - time} ms early`);
 	}
 
 	/** A call about one execution got this answer; some state during the call must explain it. */
@@ -241,7 +263,7 @@ export class Checker {
 				if (!record && !view) return;
 				continue;
 			}
-			const { ownershipState: _, ...state } = view.state;
+			const { ownershipState: _, ...state } = withoutLane(view.state);
 			const same =
 				view.publicState === publicState(record) &&
 				view.lease?.id === record.lease?.id &&
@@ -329,6 +351,12 @@ export class Checker {
 		return episodes.slice(first).map((episode) => episode.record);
 	}
 }
+
+/** Whether its lane is paused is not written on an execution: it is one that could be claimed otherwise. */
+const withoutLane = (state: StateFields): StateFields =>
+	state.eligibilityState === "blocked_by_lane_state"
+		? { ...state, eligibilityState: "eligible_now", blockingReason: "waiting_for_worker" }
+		: state;
 
 const uuidOf = (leaseId: string): string => leaseId.split("_")[1] ?? "";
 

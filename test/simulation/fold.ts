@@ -23,6 +23,22 @@ export function fold(told: Told | undefined, event: ExecutionEvent): Told {
 	switch (event.type) {
 		case "eligible":
 			return { ...told, ...ready };
+		case "unblocked":
+			return { ...told, ...ready };
+		case "blocked":
+			return {
+				...told,
+				...waiting,
+				eligibilityState: "blocked_by_route",
+				blockingReason: "waiting_for_capable_worker",
+			};
+		case "granted":
+			if (told.eligibilityState !== "eligible_now" || told.ownershipState !== "unowned")
+				throw new Error(`granted while ${told.ownershipState} and ${told.eligibilityState}`);
+			return { ...told, ownershipState: "granted" };
+		case "grant_lapsed":
+			if (told.ownershipState !== "granted") throw new Error("a grant lapsed that was none");
+			return { ...told, ...ready };
 		case "claimed":
 			if (told.liveLease) throw new Error(`claimed as ${event.leaseId} while ${told.liveLease} lives`);
 			return {

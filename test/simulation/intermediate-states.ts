@@ -42,13 +42,14 @@ export class IntermediateStates {
 			getReadable: (key) => tx.getReadable(key),
 			getFresh: (key) => tx.getFresh(key),
 			expect: (keys) => tx.expect(keys),
+			expectFirst: (queues, count) => tx.expectFirst(queues, count),
 			remove: (key) => {
 				const before = key.startsWith("ex_") ? tx.getFresh(key) : undefined;
 				if (before) this.#removedFrom.set(key, encodeRecord(before));
 				tx.remove(key);
 			},
 			first: (queue, count) => tx.first(queue, count),
-			all: (queue, guard) => tx.all(queue, guard),
+			all: (queue, guard, most) => tx.all(queue, guard, most),
 			emit: (event) => tx.emit(event),
 			forget: (id) => tx.forget(id),
 			putBlob: (blob) => tx.putBlob(blob),

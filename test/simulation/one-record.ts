@@ -10,6 +10,7 @@ export function oneRecord(id: string, record: ExecutionRecord | undefined): Tx {
 		getReadable: get as Tx["getReadable"],
 		getFresh: get as Tx["getFresh"],
 		expect: nothing,
+		expectFirst: nothing,
 		put: nothing,
 		remove: nothing,
 		first: () => [],

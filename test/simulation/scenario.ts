@@ -27,6 +27,7 @@ interface Held {
 }
 
 const LANES = ["default", "media"];
+const CAPABILITIES = ["gpu", "tpu"];
 const MAX_LOSSES = 50;
 const DRAIN_ROUNDS = 4000;
 
@@ -41,10 +42,11 @@ export class Scenario {
 	readonly #acknowledged = new Set<string>();
 	#held: Held[] = [];
 	readonly #former: Held[] = [];
-	readonly #pausedLanes = new Set<string>();
+	readonly #lanes = new Map(LANES.map((lane) => [lane, { paused: false, open: 0, unsure: false }]));
 	#clockOffset = 1_700_000_000_000;
 	#replyLost = 0.05;
 	#counter = 0;
+	#draining = false;
 	#violation: unknown;
 	readonly #hot: boolean;
 
@@ -117,11 +119,17 @@ export class Scenario {
 
 	#act(): void {
 		const random = this.#random;
-		switch (random.weighted({ create: 20, claim: 22, hold: 38, operate: 8, read: 8, test: 12, fault: 6 })) {
+		switch (
+			random.weighted({ create: 20, claim: 22, grant: 8, hold: 38, operate: 8, lane: 2, read: 8, test: 10, fault: 6 })
+		) {
 			case "create":
 				return this.#create();
 			case "claim":
 				return this.#claim(random.pick([0, 0, 500]));
+			case "grant":
+				return this.#grant();
+			case "lane":
+				return this.#changeLane();
 			case "hold":
 				return this.#useLease();
 			case "operate":
@@ -169,6 +177,8 @@ export class Scenario {
 		return {
 			kind: random.pick(["a", "b"]),
 			lane: random.pick(LANES),
+			...(random.chance(0.3) ? { fairnessKey: random.pick(["x", "y", "z"]) } : undefined),
+			...(random.chance(0.3) ? { requiredCapabilities: [random.pick(CAPABILITIES)] } : undefined),
 			...(keyed ? { idempotencyKey: `key-${random.integer(1, 3)}` } : { priority: random.integer(0, 3) }),
 			...(!keyed && random.chance(0.2) ? { delayMs: random.integer(1, 800) } : undefined),
 			policy: {
@@ -196,6 +206,7 @@ export class Scenario {
 		const request = {
 			lanes: random.chance(0.5) ? LANES : [random.pick(LANES)],
 			...(random.chance(0.3) ? { kinds: ["a"] } : undefined),
+			capabilities: this.#draining ? CAPABILITIES : CAPABILITIES.filter(() => random.chance(0.5)),
 			workerId: worker,
 			instanceId: requestId === undefined ? worker : `${worker}-${requestId}`,
 			...(requestId === undefined ? undefined : { requestId }),
@@ -204,6 +215,56 @@ export class Scenario {
 			waitMs,
 		};
 		this.#sendClaim(request, this.world.moment, repeats);
+	}
+
+	/** Something is reserved, and accepted soon, late, or never. */
+	#grant(): void {
+		const random = this.#random;
+		const instanceId = `w${random.integer(1, 4)}`;
+		const request = {
+			lanes: LANES,
+			capabilities: CAPABILITIES.filter(() => random.chance(0.5)),
+			workerId: "granted",
+			instanceId,
+			grantTtlMs: random.integer(1, 1500),
+			waitMs: random.pick([0, 0, 300]),
+		};
+		this.#call(
+			(backend) => backend.leases.grant(request),
+			(heard) => {
+				if (heard.kind !== "ok" || !heard.value || random.chance(0.2)) return;
+				const { grantId } = heard.value;
+				this.world.after(random.pick([0, 20, 400, 2000]), () => this.#accept(grantId, instanceId));
+			},
+		);
+	}
+
+	#accept(grantId: string, instanceId: string): void {
+		this.#call(
+			(backend) => backend.leases.acceptGrant(grantId, { instanceId, leaseMs: 2000 }),
+			(heard) => {
+				if (heard.kind === "ok") this.#gotLease(heard.value.id, heard.value.lease, 0);
+			},
+		);
+	}
+
+	/** A pause that is answered holds until somebody asks for something else, unless an earlier answer is still out. */
+	#changeLane(): void {
+		const lane = this.#random.pick(LANES);
+		const known = this.#lanes.get(lane) as { paused: boolean; open: number; unsure: boolean };
+		known.paused = !known.paused && !this.#draining;
+		known.unsure ||= known.open > 0;
+		known.open += 1;
+		const { paused } = known;
+		this.#checker.laneMayOpen(lane);
+		this.#call(
+			(backend) => (paused ? backend.lanes.pause(lane) : backend.lanes.resume(lane)),
+			(heard) => {
+				known.open -= 1;
+				known.unsure ||= heard.kind !== "ok";
+				if (paused && !known.unsure) this.#checker.lanePaused(lane);
+			},
+		);
 	}
 
 	/** A claim, and perhaps again: its answer may be lost, or late, and another engine may be asked. */
@@ -313,7 +374,7 @@ export class Scenario {
 	#test(): void {
 		const random = this.#random;
 		const token = `t${this.#counter++}`;
-		switch (random.weighted({ journal: 4, rewrite: 4, reset: 3, join: 6, close: 2, lane: 2, field: 1 })) {
+		switch (random.weighted({ journal: 4, rewrite: 4, reset: 3, join: 6, close: 2, field: 1 })) {
 			case "journal":
 				return this.#runTest({ op: "writeJournal", name: "hot", token }, () => this.#checker.checkToken(token));
 			case "rewrite":
@@ -324,14 +385,6 @@ export class Scenario {
 				return this.#runTest({ op: "joinGroup", name: `g${Math.floor(this.#counter / 20)}`, token });
 			case "close":
 				return this.#runTest({ op: "closeGroup", name: `g${Math.floor(this.#counter / 20)}`, token });
-			case "lane": {
-				const lane = random.pick(LANES);
-				const state = this.#pausedLanes.delete(lane) ? "open" : "paused";
-				if (state === "paused") this.#pausedLanes.add(lane);
-				for (let n = 0; n < this.#network.partitions.length; n++)
-					this.#runTest({ op: "setLane", name: lane, token, state }, undefined, n);
-				return;
-			}
 			case "field":
 				return this.#addFieldOfLaterVersion();
 		}
@@ -435,6 +488,7 @@ export class Scenario {
 
 	/** No more faults: whatever was accepted must come to its end. */
 	async #drain(): Promise<void> {
+		this.#draining = true;
 		this.#network.faults = noFaults;
 		this.#replyLost = 0;
 		for (const partition of this.#network.partitions) partition.down = false;
@@ -469,10 +523,13 @@ export class Scenario {
 	}
 
 	#openLanes(): void {
-		for (const name of LANES) {
-			for (let n = 0; n < this.#network.partitions.length; n++) {
-				this.#runTest({ op: "setLane", name, token: "", state: "open" }, undefined, n);
-			}
+		for (const [lane, known] of this.#lanes) {
+			known.unsure = true;
+			this.#checker.laneMayOpen(lane);
+			this.#call(
+				(backend) => backend.lanes.resume(lane),
+				() => {},
+			);
 		}
 	}
 

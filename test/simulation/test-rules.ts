@@ -1,12 +1,11 @@
 import { type Kernel, kernel } from "../../src/kernel/kernel.ts";
 import { type Outcome, refuse } from "../../src/kernel/outcome.ts";
-import { type LaneState, laneKey, makeLane } from "../../src/kernel/records/lane.ts";
 import type { Key } from "../../src/kernel/records/record.ts";
 import type { Tx } from "../../src/kernel/tx.ts";
 
 /**
  * Rules that exist only here, for what the real ones do not exercise yet: a scan that must be complete, a record that
- * every command writes, one that is removed and made again, and a lane that is paused.
+ * every command writes, and one that is removed and made again.
  */
 
 export interface Journal {
@@ -30,10 +29,9 @@ const memberKey = (group: string, token: string): Key<{ group: string }> => `mem
 const membersQueue = (group: string): string => `members,${group}`;
 
 export interface TestCommand {
-	op: "writeJournal" | "resetJournal" | "joinGroup" | "closeGroup" | "setLane";
+	op: "writeJournal" | "resetJournal" | "joinGroup" | "closeGroup";
 	name: string;
 	token: string;
-	state?: LaneState;
 }
 
 function writeJournal(tx: Tx, { name, token }: TestCommand): Outcome {
@@ -66,13 +64,6 @@ const closeGroup =
 		return { ok: true };
 	};
 
-function setLane(tx: Tx, { name, state = "open" }: TestCommand): Outcome {
-	const key = laneKey("default", name);
-	const copy = tx.get(key);
-	tx.put(key, makeLane({ state, revision: (copy?.revision ?? 0) + 1 }));
-	return { ok: true };
-}
-
 /** Bugs the rules or the way they are run can have. */
 export interface KernelBugs {
 	guardIgnored?: boolean;
@@ -92,7 +83,6 @@ export function simulatedKernel(bugs: KernelBugs): Kernel {
 				writeJournal,
 				resetJournal,
 				joinGroup,
-				setLane,
 				closeGroup: closeGroup((name) => (bugs.guardIgnored ? `unrelated:${name}` : groupKey(name))),
 			},
 			...(bugs.fenceSkipped

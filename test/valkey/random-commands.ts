@@ -112,8 +112,11 @@ export class Commands {
 			op: "claim",
 			namespace: NAMESPACE,
 			lane,
-			queues: (kinds ?? KINDS).map((kind) => eligibleQueue(NAMESPACE, lane, kind)),
+			queues: (kinds ?? KINDS).map((kind) =>
+				eligibleQueue({ namespace: NAMESPACE, lane, kind, requiredCapabilities: [] }),
+			),
 			kinds,
+			capabilities: [],
 			max,
 			leaseUuids: Array.from({ length: max }, () => random.hex(16)),
 			leaseMs: random.pick([1009, 3019, 60_013]),

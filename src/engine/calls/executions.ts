@@ -23,8 +23,9 @@ import { type AttemptRecord, attemptKey } from "../../kernel/records/attempt.ts"
 import type { LoggedEvent, LogPosition } from "../../store/port.ts";
 import { decodeCursor, encodeCursor } from "../cursor.ts";
 import { findExecutions } from "../listing.ts";
+import { show, showAll } from "../showing.ts";
 import { createCommand } from "../submission.ts";
-import { attemptView, executionView } from "../views.ts";
+import { attemptView } from "../views.ts";
 import { bulk } from "./bulk.ts";
 import { createTogether, submissionAt } from "./create-together.ts";
 import type { Desk } from "./desk.ts";
@@ -54,14 +55,13 @@ export class LocalExecutions implements ExecutionCalls {
 	}
 
 	async get(id: string): Promise<Execution> {
-		const { record, now } = await this.#desk.read(id);
-		return executionView(record, now);
+		return show(this.#desk, await this.#desk.read(id));
 	}
 
 	async list(request: ListRequest = {}) {
 		const { limit = 100, cursor, ...filter } = listRequest.check(request);
 		const { found, ...rest } = await findExecutions(this.#desk, filter, limit, cursor);
-		return { executions: found.map(({ record, runner }) => executionView(record, runner.time.now())), ...rest };
+		return { executions: await showAll(this.#desk, found), ...rest };
 	}
 
 	async input(id: string) {
@@ -84,8 +84,8 @@ export class LocalExecutions implements ExecutionCalls {
 		const { signal, ...request } = options;
 		const { timeoutMs = Number.POSITIVE_INFINITY } = waitRequest.check(request);
 		return watch(this.#desk, id, { timeoutMs, signal }, async (isLast) => {
-			const { record, now } = await this.#desk.read(id);
-			return isLast || record.lifecyclePhase === "terminal" ? executionView(record, now) : undefined;
+			const found = await this.#desk.read(id);
+			return isLast || found.record.lifecyclePhase === "terminal" ? show(this.#desk, found) : undefined;
 		});
 	}
 

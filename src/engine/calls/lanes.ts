@@ -1,9 +1,17 @@
 import type { LaneCalls } from "../../contract/backend.ts";
-import { type LanesRequest, lanesRequest } from "../../contract/lanes.ts";
-import type { LaneView } from "../../contract/replies.ts";
-import { createdAtOfListEntry, listQueue, listQueueParts, listQueuePrefix } from "../../kernel/placement.ts";
-import { type LaneRecord, laneDefaults, laneKey } from "../../kernel/records/lane.ts";
+import { type LaneSettings, type LanesRequest, laneSettings, laneShape, lanesRequest } from "../../contract/lanes.ts";
+import type { LaneStatus, LaneView } from "../../contract/replies.ts";
+import {
+	createdAtOfListEntry,
+	lanesQueue,
+	listQueue,
+	listQueueParts,
+	listQueuePrefix,
+} from "../../kernel/placement.ts";
+import { type LaneRecord, type LaneState, laneDefaults, laneHomeKey, laneKey } from "../../kernel/records/lane.ts";
+import type { QueuePosition } from "../../store/port.ts";
 import type { PartitionRunner } from "../partition-runner.ts";
+import { readLanes } from "../showing.ts";
 import type { Desk } from "./desk.ts";
 
 /** What one partition knows of a lane. */
@@ -36,6 +44,35 @@ export class LocalLanes implements LaneCalls {
 		return { lanes: lanes.sort((a, b) => (a.lane < b.lane ? -1 : 1)) };
 	}
 
+	async pause(lane: string, request: LanesRequest = {}): Promise<LaneStatus> {
+		return this.#change(lane, request, { state: "paused" });
+	}
+
+	async resume(lane: string, request: LanesRequest = {}): Promise<LaneStatus> {
+		return this.#change(lane, request, { state: "open" });
+	}
+
+	async drain(lane: string, request: LanesRequest = {}): Promise<LaneStatus> {
+		return this.#change(lane, request, { state: "draining" });
+	}
+
+	async update(lane: string, settings: LaneSettings, request: LanesRequest = {}): Promise<LaneStatus> {
+		return this.#change(lane, request, laneSettings.check(settings));
+	}
+
+	async #change(
+		lane: string,
+		request: LanesRequest,
+		change: { state?: LaneState; agingMs?: number },
+	): Promise<LaneStatus> {
+		laneShape.check({ lane });
+		const namespace = this.#desk.namespaceFor(lanesRequest.check(request).namespace);
+		const { engine } = this.#desk;
+		engine.refuseIfClosed();
+		const { state, agingMs } = await engine.lanes.change(namespace, lane, change);
+		return { lane, namespace, state: shownState(state), agingMs };
+	}
+
 	async #sharesOf(runner: PartitionRunner, namespace: string): Promise<Map<string, LaneShare>> {
 		const { queues } = await runner.ask((store, partition) => store.queueSizes(partition, listQueuePrefix(namespace)));
 		const depths = new Map<string, LaneView["depth"]>();
@@ -43,24 +80,36 @@ export class LocalLanes implements LaneCalls {
 			const { lane, state } = listQueueParts(namespace, queue);
 			depths.set(lane, { ...depths.get(lane), [state]: size });
 		}
+		for (const lane of await setApart(runner, namespace)) if (!depths.has(lane)) depths.set(lane, {});
 		const lanes = [...depths];
-		const copies = await this.#copies(
-			runner,
-			lanes.map(([lane]) => laneKey(namespace, lane)),
-		);
-		const shares = lanes.map(async ([lane, depth], n): Promise<[string, LaneShare]> => {
+		const keys = lanes.map(([lane]) => laneKey(namespace, lane));
+		const copies = await readLanes(this.#desk, runner, keys);
+		const shares = lanes.map(async ([lane, depth]): Promise<[string, LaneShare]> => {
 			const oldestWaitingMs = depth.waiting ? await oldestWaiting(runner, namespace, lane) : undefined;
-			return [lane, { depth, oldestWaitingMs, copy: copies[n] ?? laneDefaults }];
+			return [lane, { depth, oldestWaitingMs, copy: copies.get(laneKey(namespace, lane)) ?? laneDefaults }];
 		});
 		return new Map(await Promise.all(shares));
 	}
-
-	async #copies(runner: PartitionRunner, keys: string[]): Promise<LaneRecord[]> {
-		if (keys.length === 0) return [];
-		const { records } = await runner.ask((store, partition) => store.read(partition, keys));
-		return records.map((stored) => (stored.version > 0 ? this.#desk.decode<LaneRecord>(stored) : laneDefaults));
-	}
 }
+
+const PAGE = 1000;
+
+/** Lanes with their home in this partition that are not as a lane nobody has touched; each key ends in its name. */
+async function setApart(runner: PartitionRunner, namespace: string): Promise<string[]> {
+	const lanes: string[] = [];
+	let after: QueuePosition | undefined;
+	do {
+		const position = after;
+		const { entries } = await runner.ask((store, partition) =>
+			store.first(partition, lanesQueue(namespace), PAGE, position),
+		);
+		for (const { key } of entries) lanes.push(key.slice(laneHomeKey(namespace, "").length));
+		after = entries.length < PAGE ? undefined : entries.at(-1);
+	} while (after);
+	return lanes;
+}
+
+const shownState = (state: LaneState): LaneStatus["state"] => (state === "open" ? "active" : state);
 
 /** The list queue has the newest first, so the execution that was created longest ago is its last. */
 async function oldestWaiting(runner: PartitionRunner, namespace: string, lane: string): Promise<number | undefined> {
@@ -85,7 +134,7 @@ function laneView(lane: string, shares: readonly LaneShare[], perMinute: number)
 	}
 	return {
 		lane,
-		state: copy.state === "open" ? "active" : copy.state,
+		state: shownState(copy.state),
 		agingMs: copy.agingMs,
 		depth,
 		...(oldest === undefined ? undefined : { oldestWaitingMs: oldest }),

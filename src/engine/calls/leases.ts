@@ -1,13 +1,32 @@
 import type { LeaseCalls } from "../../contract/backend.ts";
 import { errorBody, FlowFabricError } from "../../contract/errors.ts";
-import type { ClaimedExecution, WorkerNotice } from "../../contract/replies.ts";
+import type { ClaimedExecution, GrantView, WorkerNotice } from "../../contract/replies.ts";
 import * as protocol from "../../contract/worker-protocol.ts";
+import { capabilitySet } from "../../contract/workers.ts";
+import { SLOTS, slotOfId } from "../../kernel/ids.ts";
+import type { Offer } from "../../kernel/matching.ts";
 import { resultBlobKey } from "../../kernel/payload.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
+import { sameOffer } from "../offers.ts";
 import { asValue, contentOf, inlineValue, pack } from "../payloads.ts";
 import { checkDelayUntil } from "../submission.ts";
 import { claimedView } from "../views.ts";
 import type { Desk } from "./desk.ts";
+
+const DEFAULT_LEASE_MS = 30_000;
+
+/** A grant's id says where it lives, or is refused. */
+function slotOfGrant(grantId: string): number {
+	const slot = typeof grantId === "string" ? slotOfId("gr", grantId) : undefined;
+	if (slot !== undefined) return slot;
+	throw new FlowFabricError("invalid_input", {
+		message: `grantId: must be a grant id: gr_<32 hex>_<slot 0..${SLOTS - 1}>`,
+		details: { field: "grantId" },
+	});
+}
+
+const offerOf = (kinds: readonly string[] | undefined, capabilities: readonly string[] | undefined): Offer =>
+	sameOffer({ kinds, capabilities: capabilities ? capabilitySet(capabilities) : [] });
 
 /** The worker protocol on an engine in this process. */
 export class LocalLeases implements LeaseCalls {
@@ -18,16 +37,52 @@ export class LocalLeases implements LeaseCalls {
 	}
 
 	async claim(request: protocol.ClaimRequest, signal?: AbortSignal): Promise<ClaimedExecution[]> {
-		const { lanes = ["default"], max = 1, leaseMs = 30_000, waitMs = 0, ...who } = protocol.claimRequest.check(request);
+		const {
+			lanes = ["default"],
+			max = 1,
+			leaseMs = DEFAULT_LEASE_MS,
+			waitMs = 0,
+			...who
+		} = protocol.claimRequest.check(request);
 		const namespace = this.#desk.namespaceFor(who.namespace);
 		this.#desk.engine.refuseIfClosed();
 		const { kinds, workerId, instanceId, requestId } = who;
-		const claim = { namespace, lanes, kinds, max, leaseMs, waitMs, workerId, instanceId };
+		const offer = offerOf(kinds, who.capabilities);
+		const claim = { namespace, lanes, offer, max, leaseMs, waitMs, workerId, instanceId };
 		const { dispatcher, claimRequests } = this.#desk.engine;
 		const records = await (requestId === undefined
 			? dispatcher.claim(claim, signal)
 			: claimRequests.claim(claim, requestId, signal));
-		return Promise.all(records.map((record) => this.#claimed(record)));
+		const views = records.map((record) => this.#claimed(record));
+		return views.some((view) => view instanceof Promise) ? Promise.all(views) : (views as ClaimedExecution[]);
+	}
+
+	async grant(request: protocol.GrantRequest, signal?: AbortSignal): Promise<GrantView | null> {
+		const given = protocol.grantRequest.check(request);
+		const { lanes = ["default"], waitMs = 0, workerId, instanceId, grantTtlMs } = given;
+		const namespace = this.#desk.namespaceFor(given.namespace);
+		this.#desk.engine.refuseIfClosed();
+		const offer = offerOf(given.kinds, given.capabilities);
+		const claim = { namespace, lanes, offer, max: 1, leaseMs: 0, waitMs, workerId, instanceId, grantTtlMs };
+		const [reserved] = await this.#desk.engine.dispatcher.claim(claim, signal);
+		if (!reserved?.grant) return null;
+		return { grantId: reserved.grant.id, executionId: reserved.id, expiresAt: reserved.grant.expiresAt };
+	}
+
+	async acceptGrant(grantId: string, request: protocol.AcceptGrantRequest): Promise<ClaimedExecution> {
+		const slot = slotOfGrant(grantId);
+		const { instanceId, leaseMs = DEFAULT_LEASE_MS } = protocol.acceptGrantRequest.check(request);
+		const { engine, caller } = this.#desk;
+		const { execution } = await this.#desk.runOn(engine.runnerOfSlot(slot), "acceptGrant", {
+			op: "acceptGrant",
+			grantId,
+			...(caller.namespace === undefined ? undefined : { namespace: caller.namespace }),
+			instanceId,
+			leaseUuid: engine.mint.next(),
+			leaseMs,
+			actor: instanceId,
+		});
+		return this.#claimed(execution);
 	}
 
 	async renew(request: protocol.RenewRequest) {
@@ -138,9 +193,12 @@ export class LocalLeases implements LeaseCalls {
 		return this.#desk.notices.listen(instanceId, listener, this.#desk.caller.namespace);
 	}
 
-	async #claimed(record: ExecutionRecord): Promise<ClaimedExecution> {
+	/** Most inputs are inside their record; only one kept apart has to be waited for. */
+	#claimed(record: ExecutionRecord): ClaimedExecution | Promise<ClaimedExecution> {
 		const { id, input } = record;
-		const given = input ? (inlineValue(input) ?? asValue(await this.#desk.bytes(id, input))) : undefined;
-		return claimedView(record, given);
+		if (!input) return claimedView(record, undefined);
+		const inline = inlineValue(input);
+		if (inline) return claimedView(record, inline);
+		return this.#desk.bytes(id, input).then((bytes) => claimedView(record, asValue(bytes)));
 	}
 }

@@ -35,6 +35,14 @@ export interface Attempt {
 	result?: Payload;
 }
 
+/** Reserved for one worker, which has yet to accept it. */
+export interface Grant {
+	id: string;
+	expiresAt: number;
+	workerId: string;
+	instanceId: string;
+}
+
 export interface Lease {
 	id: string;
 	epoch: number;
@@ -79,6 +87,10 @@ export interface ExecutionRecord {
 	priority: number;
 	/** The lane's agingMs when this execution was created; see `queueScore`. */
 	agingMs: number;
+	/** What a worker must offer to be given it; sorted, each once. */
+	requiredCapabilities: readonly string[];
+	/** Keys of one priority take turns; empty for work that waits by itself. */
+	fairnessKey: string;
 	/** The flow it is a member of; empty for work of its own. */
 	flowId: string;
 	tags: Tags;
@@ -108,6 +120,7 @@ export interface ExecutionRecord {
 	deadlineFrom: number;
 
 	attempt: Attempt | null;
+	grant: Grant | null;
 	lease: Lease | null;
 	lastLease: LeaseEnd | null;
 	/** Epoch of the newest lease; only grows. */
@@ -135,6 +148,8 @@ export const executionDefaults = defineDefaults<ExecutionRecord>({
 	lane: "default",
 	priority: 0,
 	agingMs: 1e12,
+	requiredCapabilities: Object.freeze([]) as readonly string[],
+	fairnessKey: "",
 	flowId: "",
 	tags: Object.freeze({}) as Tags,
 	policy: Object.freeze({}) as Policy,
@@ -159,6 +174,7 @@ export const executionDefaults = defineDefaults<ExecutionRecord>({
 	deadlineFrom: 0,
 
 	attempt: null,
+	grant: null,
 	lease: null,
 	lastLease: null,
 	epoch: 0,

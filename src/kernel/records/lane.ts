@@ -1,3 +1,4 @@
+import { slotOf } from "../ids.ts";
 import { defineDefaults, type Key, makeRecord } from "./record.ts";
 
 export type LaneState = "open" | "paused" | "draining";
@@ -7,10 +8,44 @@ export interface LaneRecord {
 	state: LaneState;
 	agingMs: number;
 	revision: number;
+	/** When it took its state. */
+	stateSince: number;
 }
 
-export const laneDefaults = defineDefaults<LaneRecord>({ state: "open", agingMs: 1e12, revision: 0 });
+export const laneDefaults = defineDefaults<LaneRecord>({ state: "open", agingMs: 1e12, revision: 0, stateSince: 0 });
 
 export const laneKey = (namespace: string, lane: string): Key<LaneRecord> => `lane:${namespace}:${lane}`;
 
 export const makeLane = (fields: Partial<LaneRecord>): LaneRecord => makeRecord(laneDefaults, fields);
+
+/** The one place where a lane is changed. It keeps trying until every partition has its copy. */
+export interface LaneHomeRecord extends LaneRecord {
+	namespace: string;
+	lane: string;
+	/** When to give the copies out again; 0 once all partitions have confirmed this revision. */
+	spreadAt: number;
+}
+
+export const laneHomeDefaults = defineDefaults<LaneHomeRecord>({
+	...laneDefaults,
+	namespace: "default",
+	lane: "default",
+	spreadAt: 0,
+});
+
+export const LANE_HOME_PREFIX = "lanehome:";
+
+const laneSubject = (namespace: string, lane: string): string => `${namespace}:${lane}`;
+
+export const laneHomeKey = (namespace: string, lane: string): Key<LaneHomeRecord> =>
+	LANE_HOME_PREFIX + laneSubject(namespace, lane);
+
+export const slotOfLane = (namespace: string, lane: string): number => slotOf(laneSubject(namespace, lane));
+
+export const slotOfLaneHomeKey = (key: string): number => slotOf(key.slice(LANE_HOME_PREFIX.length));
+
+export const makeLaneHome = (fields: Partial<LaneHomeRecord>): LaneHomeRecord => makeRecord(laneHomeDefaults, fields);
+
+/** Whether there is anything to say about a lane beyond the work in it. */
+export const isSetApart = ({ state, agingMs }: LaneRecord): boolean =>
+	state !== laneDefaults.state || agingMs !== laneDefaults.agingMs;

@@ -19,6 +19,9 @@ export interface CreateCommand {
 	priority: number;
 	/** Left out when there are none. */
 	tags?: Tags;
+	/** Sorted, each once; left out when there are none. */
+	requiredCapabilities?: readonly string[];
+	fairnessKey?: string;
 	policy: Policy;
 	input: Payload | null;
 	inputBlob?: Blob;
@@ -70,6 +73,8 @@ export function create(tx: Tx, command: CreateCommand, now: number): CreateOutco
 		lane,
 		priority: clampPriority(command.priority),
 		tags: command.tags ?? executionDefaults.tags,
+		requiredCapabilities: command.requiredCapabilities ?? executionDefaults.requiredCapabilities,
+		fairnessKey: command.fairnessKey ?? "",
 		agingMs: laneCopy.agingMs,
 		policy: isEmpty(command.policy) ? executionDefaults.policy : command.policy,
 		input: command.input,

@@ -2,15 +2,19 @@ import type { Outcome } from "../outcome.ts";
 import { DEFAULT_MAX_RECLAIMS } from "../policy.ts";
 import type { ClaimRequestRecord } from "../records/claim-request.ts";
 import { type ExecutionRecord, executionKey } from "../records/execution.ts";
+import { type GrantRecord, grantForgottenAt } from "../records/grant.ts";
 import type { IdempotencyKeyRecord } from "../records/idempotency-key.ts";
-import type { Key } from "../records/record.ts";
+import type { LaneHomeRecord } from "../records/lane.ts";
+import { amend, type Key } from "../records/record.ts";
 import { recordTypeOf } from "../records/record-types.ts";
+import { fairQueue, type TicketRecord } from "../records/ticket.ts";
 import { type WorkerRecord, workerExpiresAt } from "../records/worker.ts";
 import { eligible } from "../state.ts";
 import { type Duty, timersOf } from "../timers.ts";
 import { type Deed, endAttemptIn, ending, leaseEvent, takeLease, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { endCancelled } from "./cancel.ts";
+import { SPREAD_AGAIN_MS } from "./change-lane.ts";
 import { endAttempt } from "./fail.ts";
 import { removeExecution } from "./remove.ts";
 
@@ -24,7 +28,10 @@ export interface TickCommand {
 }
 
 /** What was done; `again` says when to ask again about something that is held back although its time has come. */
-export type TickOutcome = Outcome<{ duty?: Duty; again?: number }>;
+export type TickOutcome = Outcome<{ duty?: Duty; again?: number; errand?: Errand }>;
+
+/** What a tick cannot do by itself, because it spans partitions. The record stays due until it is done. */
+export type Errand = { type: "spread_lane"; home: LaneHomeRecord };
 
 const MAX_LEASE_GRACE_MS = 10_000;
 
@@ -37,6 +44,12 @@ export function tick(tx: Tx, command: TickCommand, now: number): TickOutcome {
 			return drop(tx, command.key as Key<IdempotencyKeyRecord>, (record) => record.expiresAt, "key_expiry", now);
 		case "claimRequest":
 			return drop(tx, command.key as Key<ClaimRequestRecord>, (record) => record.expiresAt, "request_expiry", now);
+		case "grant":
+			return drop(tx, command.key as Key<GrantRecord>, grantForgottenAt, "grant_memory", now);
+		case "ticket":
+			return tickTicket(tx, command.key, now);
+		case "laneHome":
+			return tickLaneHome(tx, command.key, now);
 		case "worker":
 			return drop(tx, command.key as Key<WorkerRecord>, workerExpiresAt, "worker_expiry", now);
 		default:
@@ -56,6 +69,22 @@ function drop<R extends object>(
 	if (!record || expiresAt(record) > now) return { ok: true };
 	tx.remove(key);
 	return { ok: true, duty };
+}
+
+/** Looks once more behind a ticket that was found idle; its version vouches for what this look finds. */
+function tickTicket(tx: Tx, key: Key<TicketRecord>, now: number): TickOutcome {
+	const ticket = tx.get(key);
+	if (!ticket || ticket.idleAt === 0) return { ok: true };
+	if (tx.all(fairQueue(ticket), key, 1).length === 0) tx.remove(key);
+	else tx.put(key, amend(ticket, { idleAt: 0, turnAt: Math.max(now, ticket.turnAt) }));
+	return { ok: true, duty: "ticket_check" };
+}
+
+function tickLaneHome(tx: Tx, key: Key<LaneHomeRecord>, now: number): TickOutcome {
+	const home = tx.get(key);
+	if (!home || home.spreadAt === 0 || home.spreadAt > now) return { ok: true };
+	tx.put(key, amend(home, { spreadAt: now + SPREAD_AGAIN_MS }));
+	return { ok: true, duty: "lane_copies", errand: { type: "spread_lane", home } };
 }
 
 function tickExecution(tx: Tx, command: TickCommand, now: number): TickOutcome {
@@ -108,7 +137,12 @@ function perform(tx: Tx, record: ExecutionRecord, duty: Duty, jitter: number, de
 		case "key_expiry":
 		case "request_expiry":
 		case "worker_expiry":
+		case "grant_memory":
+		case "ticket_check":
+		case "lane_copies":
 			return;
+		case "grant_expiry":
+			return lapseGrant(tx, record, deed);
 	}
 }
 
@@ -118,6 +152,14 @@ function expire(tx: Tx, record: ExecutionRecord, reason: string, deed: Deed): vo
 	const event = leaseEvent("expired", record);
 	event.reason = reason;
 	transition(tx, record, changes, deed, event);
+}
+
+/** Nobody accepted it in time: it goes back to where it stood. */
+function lapseGrant(tx: Tx, record: ExecutionRecord, deed: Deed): void {
+	const { id = "", instanceId = "" } = record.grant ?? {};
+	const changes: Partial<ExecutionRecord> = eligible(record.attemptState);
+	changes.grant = null;
+	transition(tx, record, changes, deed, { type: "grant_lapsed", grantId: id, instanceId });
 }
 
 /** Lost work returns by itself, as often as `maxReclaims` allows. */

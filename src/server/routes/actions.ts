@@ -4,11 +4,8 @@ import { FlowFabricError } from "../../contract/errors.ts";
 import * as shapes from "../../contract/executions.ts";
 import * as replies from "../../contract/reply-shapes.ts";
 import { setTagsRequest } from "../../contract/tags.ts";
-import { shape } from "../../contract/validate.ts";
 import { BODY_LIMIT } from "../bodies.ts";
-import { idOf, inArea, type Route } from "./route.ts";
-
-const emptyBody = shape(Type.Object({}, { additionalProperties: false, allowed: "must be an object" }));
+import { emptyBody, idOf, inArea, type Route } from "./route.ts";
 
 /** Calls whose every field is optional may leave out the body. */
 const orEmpty = (body: unknown): never => (body === undefined ? {} : body) as never;

@@ -1,17 +1,53 @@
+import type { FastifyRequest } from "fastify";
 import Type from "typebox";
-import { lanesRequest } from "../../contract/lanes.ts";
+import { laneSettings, lanesRequest } from "../../contract/lanes.ts";
 import * as replies from "../../contract/reply-shapes.ts";
 import { readQuery } from "../query.ts";
-import { inArea, type Route } from "./route.ts";
+import { emptyBody, inArea, type Route } from "./route.ts";
+
+const laneOf = ({ params }: FastifyRequest): string => (params as { lane: string }).lane;
 
 export function laneRoutes(): Route[] {
 	return inArea("lanes", [
 		{
 			name: "GET /v1/lanes",
-			summary: "Depth, age and throughput of every lane in which there is something",
+			summary: "State, depth, age and throughput of every lane in which there is something, or that was changed",
 			query: lanesRequest,
 			replies: { 200: Type.Object({ lanes: Type.Array(replies.lane) }) },
 			handle: ({ caller, query }) => caller.backend.lanes.list(readQuery(query, lanesRequest)),
 		},
+		{
+			name: "PATCH /v1/lanes/:lane",
+			summary: "Change a lane's settings",
+			query: lanesRequest,
+			body: laneSettings.schema,
+			replies: { 200: replies.laneStatus },
+			audit: "lane-settings",
+			handle: (request) =>
+				request.caller.backend.lanes.update(
+					laneOf(request),
+					request.body as never,
+					readQuery(request.query, lanesRequest),
+				),
+		},
+		change("pause", "Hand out nothing any more; answered when that holds in every partition"),
+		change("resume", "Open a lane that was paused or draining"),
+		change("drain", "Take no new work, which is refused with lane_draining; what is queued is still handed out"),
 	]);
+}
+
+function change(how: "pause" | "resume" | "drain", summary: string): Omit<Route, "area"> {
+	return {
+		name: `POST /v1/lanes/:lane/${how}`,
+		summary,
+		query: lanesRequest,
+		body: emptyBody.schema,
+		bodyOptional: true,
+		replies: { 200: replies.laneStatus },
+		audit: `lane-${how}`,
+		handle(request) {
+			emptyBody.check(request.body === undefined ? {} : request.body);
+			return request.caller.backend.lanes[how](laneOf(request), readQuery(request.query, lanesRequest));
+		},
+	};
 }

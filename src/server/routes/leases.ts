@@ -27,6 +27,26 @@ export function leaseRoutes(frame: Frame): Route[] {
 			handle: (request, reply) => claim(frame, request, reply),
 		},
 		{
+			name: "POST /v1/grants",
+			summary: "Reserve one execution for one worker without leasing it; null when there is none",
+			body: shapes.grantRequest.schema,
+			bodyLimit: BODY_LIMIT,
+			replies: { 200: Type.Object({ grant: Type.Union([replies.grant, Type.Null()]) }) },
+			handle: (request, reply) => grant(frame, request, reply),
+		},
+		{
+			name: "POST /v1/grants/:id/accept",
+			summary: "Turn a grant into a lease; said again by the same instance it gives the same lease",
+			body: shapes.acceptGrantRequest.schema,
+			replies: { 200: replies.claimed },
+			async handle(request, reply) {
+				const { id } = request.params as { id: string };
+				const claimed = await request.caller.backend.leases.acceptGrant(id, request.body as never);
+				handBackIfUndelivered(frame, request, reply, [claimed]);
+				return claimed;
+			},
+		},
+		{
 			name: "POST /v1/leases/renew",
 			summary: "Renew up to 1000 leases; answers per lease, with cancels and losses",
 			body: shapes.renewRequest.schema,
@@ -91,6 +111,22 @@ export function leaseRoutes(frame: Frame): Route[] {
 			handle: (request, reply) => notices(frame, request, reply),
 		},
 	]);
+}
+
+/** One nobody heard of lapses soon enough by itself. */
+async function grant(frame: Frame, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+	const { leases } = request.caller.backend;
+	const body = request.body as { waitMs?: unknown } | undefined;
+	if (!body?.waitMs) return { grant: await leases.grant(body as never) };
+	const pool = frame.pools.claims;
+	pool.take();
+	const presence = new Presence(reply, frame.waiting);
+	try {
+		return { grant: await leases.grant(body as never, presence.signal) };
+	} finally {
+		presence.leave();
+		pool.give();
+	}
 }
 
 async function claim(frame: Frame, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {

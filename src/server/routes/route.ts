@@ -1,8 +1,8 @@
 import type { Span } from "@opentelemetry/api";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { TSchema } from "typebox";
+import Type, { type TSchema } from "typebox";
 import { FlowFabricError } from "../../contract/errors.ts";
-import type { Shape } from "../../contract/validate.ts";
+import { type Shape, shape } from "../../contract/validate.ts";
 import { inSpan, isTraced } from "../../tracing/trace-context.ts";
 import { ACCESS, OPEN, type Role, type RouteName } from "../access.ts";
 import { type Caller, refuseOtherRoles, type TokenBook } from "../auth.ts";
@@ -39,6 +39,9 @@ export interface Route {
 	audit?: string;
 	handle(request: FastifyRequest, reply: FastifyReply): unknown;
 }
+
+/** The body of calls that say all by their path. */
+export const emptyBody = shape(Type.Object({}, { additionalProperties: false, allowed: "must be an object" }));
 
 /** Routes of one area of the interface. */
 export const inArea = (area: string, routes: Omit<Route, "area">[]): Route[] =>

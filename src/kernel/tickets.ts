@@ -1,0 +1,17 @@
+import type { ExecutionRecord } from "./records/execution.ts";
+import { amend } from "./records/record.ts";
+import { makeTicket, ticketKey } from "./records/ticket.ts";
+import type { Tx } from "./tx.ts";
+
+/** Whatever comes to wait under a fairness key has a ticket standing for it. Reading it is enough: see `TicketRecord`. */
+export function ensureTicket(tx: Tx, record: ExecutionRecord, now: number): void {
+	const key = ticketKey(record);
+	const known = tx.get(key);
+	if (known && known.idleAt === 0) return;
+	if (known) {
+		tx.put(key, amend(known, { idleAt: 0, turnAt: Math.max(known.turnAt, now) }));
+		return;
+	}
+	const { namespace, lane, kind, requiredCapabilities, fairnessKey, priority, agingMs } = record;
+	tx.put(key, makeTicket({ namespace, lane, kind, requiredCapabilities, fairnessKey, priority, agingMs, turnAt: now }));
+}
