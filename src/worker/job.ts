@@ -14,8 +14,6 @@ import type { Logger } from "./logger.ts";
 export class Job {
 	readonly id: string;
 	readonly fence: { leaseId: string; epoch: number };
-	/** Settles when the handler has returned or thrown; its outcome is still to be told. Never rejects. */
-	readonly handled: Promise<void>;
 	/** Settles when nothing is left to do for this execution here. Never rejects. */
 	readonly done: Promise<void>;
 	readonly #backend: Backend;
@@ -39,6 +37,8 @@ export class Job {
 		handler: Handler;
 		middleware: readonly Middleware[];
 		log: Logger;
+		/** Called when the handler has returned or thrown; its outcome is still to be told. */
+		onHandled: () => void;
 	}) {
 		const { claimed, backend, clock, log } = options;
 		this.id = claimed.id;
@@ -49,19 +49,29 @@ export class Job {
 		this.#leaseMs = options.leaseMs;
 		this.expiresAt = clock.monotonic() + options.leaseMs;
 		const context = makeContext(backend, claimed, () => this.#signal, log);
-		const handling = inSpan(spanOf(claimed), claimed.traceparent, () =>
-			runThrough(options.middleware, context, options.handler),
-		).then(
-			(result) => () => this.#complete(result),
-			(error: unknown) => () => this.#fail(error),
-		);
-		this.handled = handling.then(() => {});
-		this.done = handling
-			.then((report) => this.#tell(report))
-			.catch((error: unknown) => {
-				// The lease stays until it lapses and the work returns by itself: nothing is lost, but somebody should know.
-				this.#log.error(`its outcome could not be told: ${String(error)}`);
-			});
+		const handle = () =>
+			inSpan(spanOf(claimed), claimed.traceparent, () => runThrough(options.middleware, context, options.handler));
+		this.done = this.#run(handle, options.onHandled);
+	}
+
+	/** Runs the handler to its end, then tells what came of it. Never rejects. */
+	async #run(handle: () => Promise<unknown>, onHandled: () => void): Promise<void> {
+		// Whoever made this job knows it before the handler starts.
+		await undefined;
+		let report: () => Promise<void>;
+		try {
+			const result = await handle();
+			report = () => this.#complete(result);
+		} catch (error) {
+			report = () => this.#fail(error);
+		}
+		onHandled();
+		try {
+			await this.#tell(report);
+		} catch (error) {
+			// The lease stays until it lapses and the work returns by itself: nothing is lost, but somebody should know.
+			this.#log.error(`its outcome could not be told: ${String(error)}`);
+		}
 	}
 
 	/** What a renewal said of this lease. */
@@ -158,14 +168,12 @@ const spanOf = ({ id, kind, lane, attempt }: ClaimedExecution): SpanStart => ({
 	},
 });
 
-function runThrough(middleware: readonly Middleware[], context: Context, handler: Handler): Promise<unknown> {
+/** What throws at once fails like what throws later. */
+async function runThrough(middleware: readonly Middleware[], context: Context, handler: Handler): Promise<unknown> {
 	const [first, ...rest] = middleware;
-	// Started from a promise, so that what throws at once fails like what throws later.
-	return Promise.resolve().then(() =>
-		first
-			? first(context, () => runThrough(rest, context, handler))
-			: handler(context as Context<never>, context.input as never),
-	);
+	return first
+		? first(context, () => runThrough(rest, context, handler))
+		: handler(context as Context<never>, context.input as never);
 }
 
 function failureOf(error: unknown): { reason: string; category: string; retryable?: false; retryAfterMs?: number } {

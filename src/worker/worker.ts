@@ -261,13 +261,13 @@ export class Worker {
 			handler,
 			middleware: this.#middleware,
 			log: prefixed(log, `${claimed.kind} ${claimed.id}:`),
+			onHandled: () => {
+				this.#handling -= 1;
+				this.#slotFreed?.();
+			},
 		});
 		this.#jobs.set(claimed.id, job);
 		this.#handling += 1;
-		void job.handled.then(() => {
-			this.#handling -= 1;
-			this.#slotFreed?.();
-		});
 		void job.done.then(() => {
 			if (this.#jobs.get(claimed.id) === job) this.#jobs.delete(claimed.id);
 			this.#slotFreed?.();

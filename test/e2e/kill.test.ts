@@ -1,13 +1,11 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FlowFabric } from "../../src/index.ts";
+import { type StoreBed, storeBeds } from "./store-beds.ts";
 
-const KILLS = Number(process.env.FF_KILLS ?? 10);
+const KILLS = Number(process.env.FF_KILLS ?? 6);
 const program = fileURLToPath(new URL("./programs/submit-and-work.mjs", import.meta.url));
 
 interface Outlived {
@@ -16,10 +14,6 @@ interface Outlived {
 }
 
 /** Runs the program and kills it without warning once it has acknowledged so many submissions. */
-function runUntilKilled(file: string, partitions: number, submissions: number): Promise<Outlived> {
-	return runProgram([file, String(partitions)], submissions);
-}
-
 function runProgram(args: string[], killAfter = Number.POSITIVE_INFINITY): Promise<Outlived> {
 	return new Promise((resolve, reject) => {
 		const child = spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "pipe"] });
@@ -43,23 +37,23 @@ function runProgram(args: string[], killAfter = Number.POSITIVE_INFINITY): Promi
 	});
 }
 
-describe.each([1, 8])("killed %i-partition programs", (partitions) => {
-	let folder: string;
+describe.each(storeBeds)("killed programs on $name ×$partitions", ({ name, partitions, open }) => {
+	let bed: StoreBed;
 	beforeAll(async () => {
-		folder = await mkdtemp(join(tmpdir(), "flowfabric-kill-"));
+		bed = await open();
 	});
-	afterAll(() => rm(folder, { recursive: true }));
+	afterAll(() => bed.discard());
 
 	test(`${KILLS / 2} times kill -9: nothing lost, nothing doubled, nothing stuck`, { timeout: 600_000 }, async () => {
-		const file = join(folder, "killed.db");
 		const acknowledged: string[] = [];
 		for (let kill = 0; kill < KILLS / 2; kill++) {
-			const outlived = await runUntilKilled(file, partitions, 20 + Math.floor(Math.random() * 300));
+			const killAfter = 20 + Math.floor(Math.random() * 300);
+			const outlived = await runProgram([bed.url, String(partitions)], killAfter);
 			acknowledged.push(...outlived.acknowledged);
 		}
-		await runProgram([file, String(partitions), "--drain"]);
+		await runProgram([bed.url, String(partitions), "--drain"]);
 
-		const ff = await FlowFabric.open(`sqlite:${file}`);
+		const ff = await FlowFabric.open(bed.url);
 		const lost: string[] = [];
 		const stuck: string[] = [];
 		const doubled: string[] = [];
@@ -73,7 +67,7 @@ describe.each([1, 8])("killed %i-partition programs", (partitions) => {
 		}
 		await ff.close();
 		process.stdout.write(
-			`${KILLS / 2} kills on ${partitions} partitions: ${acknowledged.length} acknowledged, ${lost.length} lost, ${doubled.length} doubled, ${stuck.length} stuck\n`,
+			`${KILLS / 2} kills on ${name} ×${partitions}: ${acknowledged.length} acknowledged, ${lost.length} lost, ${doubled.length} doubled, ${stuck.length} stuck\n`,
 		);
 		expect({ lost, stuck, doubled }).toEqual({ lost: [], stuck: [], doubled: [] });
 		expect(new Set(acknowledged).size).toBe(acknowledged.length);

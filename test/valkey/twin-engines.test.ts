@@ -85,7 +85,7 @@ async function live(row: StoreRow, seed: number, told: Set<string>): Promise<num
 	// The store asks the row's clock; the engine's own passes with it.
 	Object.defineProperty(testClock, "now", { get: () => clocks[0].now() });
 	const store = await row.open(testClock);
-	const model = new MemoryStore(row.partitions, clocks[1].now);
+	const model = new MemoryStore(row.partitions, clocks[1].now, store.store.shared);
 	Object.defineProperty(model, "writesPerBatch", { value: store.store.writesPerBatch });
 	const engines = [await engineOn(store.store, clocks[0]), await engineOn(model, clocks[1])] as const;
 	const commands = new Commands(seed, row.partitions);

@@ -54,7 +54,8 @@ export class LocalLeases implements LeaseCalls {
 		const records = await this.#attend(claim, () =>
 			requestId === undefined ? dispatcher.claim(claim, signal) : claimRequests.claim(claim, requestId, signal),
 		);
-		return Promise.all(records.map((record) => this.#claimed(record)));
+		const views = records.map((record) => this.#claimed(record));
+		return views.some((view) => view instanceof Promise) ? Promise.all(views) : (views as ClaimedExecution[]);
 	}
 
 	async grant(request: protocol.GrantRequest, signal?: AbortSignal): Promise<GrantView | null> {
@@ -207,9 +208,12 @@ export class LocalLeases implements LeaseCalls {
 		}
 	}
 
-	async #claimed(record: ExecutionRecord): Promise<ClaimedExecution> {
+	/** Most inputs are inside their record; only one kept apart has to be waited for. */
+	#claimed(record: ExecutionRecord): ClaimedExecution | Promise<ClaimedExecution> {
 		const { id, input } = record;
-		const given = input ? (inlineValue(input) ?? asValue(await this.#desk.bytes(id, input))) : undefined;
-		return claimedView(record, given);
+		if (!input) return claimedView(record, undefined);
+		const inline = inlineValue(input);
+		if (inline) return claimedView(record, inline);
+		return this.#desk.bytes(id, input).then((bytes) => claimedView(record, asValue(bytes)));
 	}
 }

@@ -4,12 +4,18 @@ import { fromText, toText } from "./text.ts";
 
 /** What stands in place of an event that was trimmed, so that those behind it keep their numbers. */
 const TRIMMED = "x";
+const SPACE = 32;
 
 /** Events stand one behind the other, lengths in front: bodies are never quoted or searched. */
 export function writeEvent(into: RespBuffer, event: EventEntry): void {
 	const owner = toText(event.owner);
 	const body = toText(event.body);
-	into.text(`${event.at} ${owner.length} ${body.length} `);
+	into.digits(event.at);
+	into.byte(SPACE);
+	into.digits(owner.length);
+	into.byte(SPACE);
+	into.digits(body.length);
+	into.byte(SPACE);
 	into.text(owner);
 	into.text(body);
 }

@@ -54,11 +54,15 @@ export class RespBuffer {
 	/** Well-formed text as it is. */
 	text(text: string): void {
 		this.#room(text.length * 3);
+		if (text.length > COPIED_BY_HAND) {
+			this.length += this.#bytes.write(text, this.length);
+			return;
+		}
 		const bytes = this.#bytes;
 		let at = this.length;
 		for (let n = 0; n < text.length; n++) {
 			const code = text.charCodeAt(n);
-			if (code > 127 || n === COPIED_BY_HAND) {
+			if (code > 127) {
 				this.length += bytes.write(text, this.length);
 				return;
 			}

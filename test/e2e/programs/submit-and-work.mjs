@@ -1,12 +1,12 @@
 /**
- * Submits and works over one SQLite file until it is killed. Every submission that was acknowledged is reported on
+ * Submits and works over one store until it is killed. Every submission that was acknowledged is reported on
  * standard output before the next is made; with `--drain` it submits nothing and ends when all work has ended.
  */
 import { FlowFabric, RetryAfter } from "../../../dist/index.js";
 
-const [file, partitions, mode] = process.argv.slice(2);
+const [url, partitions, mode] = process.argv.slice(2);
 const say = (line) => process.stdout.write(`${line}\n`);
-const ff = await FlowFabric.open(`sqlite:${file}`, { partitions: Number(partitions) });
+const ff = await FlowFabric.open(url, { partitions: Number(partitions) });
 const worker = ff.worker({ concurrency: 8, leaseMs: 500, lanes: ["default", "other"] });
 worker.handle("plain", async (_context, input) => ({ got: input.n }));
 worker.handle("flaky", async ({ attempt }) => {

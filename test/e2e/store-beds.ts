@@ -1,0 +1,41 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { sharedCluster } from "../servers/valkey-cluster.ts";
+import { hasValkey, sharedValkey } from "../servers/valkey-server.ts";
+
+/** A store that outlives the programs that use it. */
+export interface StoreBed {
+	url: string;
+	discard(): Promise<void>;
+}
+
+export interface BedRow {
+	name: string;
+	partitions: number;
+	open(): Promise<StoreBed>;
+}
+
+/** Every store that programs can be killed on. */
+export const storeBeds: readonly BedRow[] = [
+	{ name: "sqlite", partitions: 1, open: openFile },
+	{ name: "sqlite", partitions: 8, open: openFile },
+	...(hasValkey()
+		? [
+				{ name: "valkey", partitions: 8, open: () => openOn(sharedValkey) },
+				{ name: "a valkey cluster", partitions: 8, open: () => openOn(sharedCluster) },
+			]
+		: []),
+];
+
+async function openFile(): Promise<StoreBed> {
+	const folder = await mkdtemp(join(tmpdir(), "flowfabric-bed-"));
+	return { url: `sqlite:${join(folder, "store.db")}`, discard: () => rm(folder, { recursive: true }) };
+}
+
+async function openOn(server: () => Promise<{ url: string }>): Promise<StoreBed> {
+	const url = new URL((await server()).url);
+	url.searchParams.set("prefix", `bed-${randomUUID()}`);
+	return { url: url.toString(), discard: async () => {} };
+}

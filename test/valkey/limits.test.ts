@@ -1,0 +1,117 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Redis } from "iovalkey";
+import { describe, expect, test } from "vitest";
+import { Engine } from "../../src/engine/engine.ts";
+import { FlowFabric } from "../../src/index.ts";
+import { type Kernel, kernel } from "../../src/kernel/kernel.ts";
+import type { Outcome } from "../../src/kernel/outcome.ts";
+import type { Tx } from "../../src/kernel/tx.ts";
+import { openStoreAt } from "../../src/library/open.ts";
+import { hasValkey, sharedValkey } from "../servers/valkey-server.ts";
+
+const newStore = async (): Promise<string> => `${(await sharedValkey()).url}?prefix=limits-${randomUUID()}`;
+
+/** Function calls the server has answered, and the microseconds it took over them. */
+async function functionCalls(): Promise<{ calls: number; micros: number }> {
+	const admin = new Redis((await sharedValkey()).url);
+	const [, calls = 0, micros = 0] =
+		/^cmdstat_fcall:calls=(\d+),usec=(\d+)/m.exec(await admin.info("commandstats")) ?? [];
+	admin.disconnect();
+	return { calls: Number(calls), micros: Number(micros) };
+}
+
+describe.runIf(hasValkey())("on Valkey", () => {
+	const HOT = "counter:hot";
+	const count = (tx: Tx): Outcome => {
+		tx.put(HOT, { count: (tx.get<{ count: number }>(HOT)?.count ?? 0) + 1 });
+		return { ok: true };
+	};
+	const counting: Kernel = { ...kernel, rules: { ...kernel.rules, ...{ count } } };
+
+	test.each([2, 8])("a record that every command of %i engines writes fails none and starves none", async (engines) => {
+		const url = await newStore();
+		const opened: Engine[] = [];
+		for (let n = 0; n < engines; n++) {
+			const engine = new Engine({ store: await openStoreAt(url), kernel: counting });
+			await engine.start();
+			opened.push(engine);
+		}
+		const commands = 1600 / engines;
+		await Promise.all(
+			opened.map(async (engine) => {
+				let left = commands;
+				const caller = async () => {
+					while (left-- > 0) await engine.runner(0).run({ op: "count" });
+				};
+				await Promise.all(Array.from({ length: 16 }, caller));
+			}),
+		);
+		const { records } = await (opened[0] as Engine).store.read(0, [HOT]);
+		const worst = Math.max(...opened.map(({ counters }) => counters.worstLosses));
+		const lost = opened.reduce((sum, { counters }) => sum + counters.lost, 0);
+		await Promise.all(opened.map((engine) => engine.close()));
+		process.stdout.write(`${engines} engines, one record: ${lost} units lost, at most ${worst} times in a row\n`);
+		expect(JSON.parse(records[0]?.doc ?? "")).toEqual({ count: 1600 });
+		expect(worst).toBeLessThanOrEqual(15);
+	});
+
+	test("an engine with 256 partitions and 10 waiting workers asks for less than 2 functions a second", async () => {
+		const ff = await FlowFabric.open(await newStore(), { partitions: 256 });
+		for (let n = 0; n < 10; n++) {
+			const worker = ff.worker({ concurrency: 4, handleSignals: false });
+			worker.handle("noop", async () => "woken");
+			await worker.start();
+		}
+		await sleep(2000);
+		const before = await functionCalls();
+		await sleep(15_000);
+		const perSecond = ((await functionCalls()).calls - before.calls) / 15;
+		process.stdout.write(`idle: ${perSecond.toFixed(2)} function calls a second\n`);
+		expect(await (await ff.submit("noop")).result({ timeoutMs: 10_000 })).toBe("woken");
+		await ff.close();
+		expect(perSecond).toBeLessThan(2);
+	});
+
+	test("claiming and completing costs no more with 100,000 queued than with 1,000", { timeout: 300_000 }, async () => {
+		const few = await FlowFabric.open(await newStore());
+		const many = await FlowFabric.open(await newStore());
+		await submit(few, 1000);
+		await submit(many, 100_000);
+		await workOff(few, 1000);
+		await workOff(many, 1000);
+		const ratios: number[] = [];
+		for (let round = 0; round < 5; round++) {
+			await submit(few, 1000);
+			const [less, more] = [await workOff(few, 1000), await workOff(many, 1000)];
+			ratios.push(more / less);
+		}
+		await few.close();
+		await many.close();
+		const ratio = ratios.sort((a, b) => a - b)[2] as number;
+		process.stdout.write(`claim and complete with 100k queued: ${ratio.toFixed(2)} × the server's time with 1k\n`);
+		expect(ratio).toBeLessThanOrEqual(1.3);
+	});
+});
+
+async function submit(ff: FlowFabric, count: number): Promise<void> {
+	for (let from = 0; from < count; from += 1000)
+		await ff.submitMany(
+			Array.from({ length: 1000 }, (_, n) => ({ kind: "noop", input: { n, text: "x".repeat(180) } })),
+		);
+}
+
+/** Claims and completes so many; the microseconds the server took over each. */
+async function workOff(ff: FlowFabric, count: number): Promise<number> {
+	const { leases } = ff.backend;
+	const before = await functionCalls();
+	for (let done = 0; done < count; ) {
+		const claimed = await leases.claim({ workerId: "w", instanceId: "w", max: 16 });
+		expect(claimed.length).toBeGreaterThan(0);
+		await Promise.all(
+			claimed.map(({ id, lease }) => leases.complete(id, { fence: { leaseId: lease.id, epoch: lease.epoch } })),
+		);
+		done += claimed.length;
+	}
+	return ((await functionCalls()).micros - before.micros) / count;
+}
