@@ -1,4 +1,3 @@
-import { FlowFabricError } from "../contract/errors.ts";
 import { trustedSlot } from "../kernel/ids.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { queueScore } from "../kernel/placement.ts";
@@ -8,6 +7,7 @@ import type { StoredRecord } from "../store/port.ts";
 import type { Claim, ClaimDispatcher } from "./claim-dispatcher.ts";
 import type { UuidMint } from "./mint.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
+import { corruptRecord } from "./unreadable.ts";
 
 /** One claim for everybody who asks for it under the same request id while it runs. */
 interface Joint {
@@ -127,7 +127,7 @@ export class ClaimRequests {
 		try {
 			return this.#kernel.decode(key, doc);
 		} catch (error) {
-			throw new FlowFabricError("corrupt_record", { details: { key }, cause: error });
+			throw corruptRecord(key, error);
 		}
 	}
 }

@@ -59,9 +59,8 @@ export class PartitionMemory {
 			const record = this.#kernel.decode(key, doc);
 			this.cache.set(key, { record, version, places: this.#kernel.placement(key, record) });
 		} catch (error) {
-			const why = error instanceof Error ? error.message : String(error);
-			this.#onCorrupt(key, why);
-			this.cache.set(key, { record: undefined, version, places: [], corrupt: why });
+			this.#onCorrupt(key, error instanceof Error ? error.message : String(error));
+			this.cache.set(key, { record: undefined, version, places: [], corrupt: error });
 		}
 	}
 

@@ -12,6 +12,7 @@ import { StoreLine } from "./store-line.ts";
 import type { StoreTime } from "./store-time.ts";
 import { CorruptRecordError, MISS, Transaction } from "./transaction.ts";
 import type { UnitDraft } from "./unit-draft.ts";
+import { corruptDetails } from "./unreadable.ts";
 
 /** Losses in a row after which a unit asks for a turn on what it lost on. */
 const LOSSES_BEFORE_TURN = 4;
@@ -246,7 +247,7 @@ export class PartitionRunner {
 		} catch (error) {
 			if (error === MISS) return "missing";
 			if (error instanceof CorruptRecordError) {
-				running.resolve(refuse("corrupt_record", { key: error.key, field: error.message }));
+				running.resolve(refuse("corrupt_record", corruptDetails(error.key, error.cause)));
 			} else running.reject(error);
 			return "failed";
 		}

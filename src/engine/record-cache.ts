@@ -8,7 +8,7 @@ export interface CachedRecord {
 	version: number;
 	places: readonly Placement[];
 	/** Why the stored document cannot be read. */
-	corrupt?: string;
+	corrupt?: unknown;
 	/** Set while a write to it is on its way to the store. */
 	unit?: UnitDraft | undefined;
 }

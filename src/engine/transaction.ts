@@ -14,8 +14,8 @@ export const MISS = Symbol("a record or queue is not in memory");
 export class CorruptRecordError extends Error {
 	override name = "CorruptRecordError";
 	readonly key: string;
-	constructor(key: string, why: string) {
-		super(why);
+	constructor(key: string, cause: unknown) {
+		super(`record ${key} cannot be read`, { cause });
 		this.key = key;
 	}
 }

@@ -63,6 +63,7 @@ export const ERRORS = {
 	store_invalid: { status: 503, retryable: false, message: "the store is not a FlowFabric store" },
 	store_read_only: { status: 503, retryable: false, message: "the store cannot be written" },
 	store_too_new: { status: 503, retryable: false, message: "the store was written by a newer version of FlowFabric" },
+	store_version_too_low: { status: 503, retryable: false, message: "the store's server is too old" },
 	store_in_use: { status: 503, retryable: false, message: "the store is open in another process" },
 	store_unavailable: { status: 503, retryable: true, message: "the store did not answer" },
 	unreachable: { status: 503, retryable: true, message: "the server could not be reached" },

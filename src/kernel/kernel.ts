@@ -1,5 +1,6 @@
 import { type Placement, placement } from "./placement.ts";
-import { decode, isBusy } from "./records/record-types.ts";
+import { readRecord } from "./records/inspect.ts";
+import { isBusy } from "./records/record-types.ts";
 import {
 	type AnnounceCommand,
 	type AnnounceOutcome,
@@ -106,6 +107,7 @@ export type OutcomeOf<O extends Op> = ReturnType<Rules[O]>;
 export interface Kernel {
 	rules: Rules;
 	placement(key: string, record: object): Placement[];
+	/** Throws `UnreadableRecord`, which names the field. */
 	decode(key: string, doc: string): object;
 	/** Whether commands are likely to come for a record; an engine need not remember the others. */
 	isBusy(key: string, record: object): boolean;
@@ -143,6 +145,6 @@ export const kernel: Kernel = {
 		withdraw,
 	},
 	placement,
-	decode,
+	decode: readRecord,
 	isBusy,
 };

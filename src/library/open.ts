@@ -14,7 +14,7 @@ export interface OpenOptions {
 	retentionMs?: number;
 	/** Who acts, in events and as `createdBy`. */
 	actor?: string;
-	/** Told of faults the engine meets and survives. */
+	/** Told of faults the engine meets and survives, and at the start of what the store's set-up puts at risk. */
 	onFault?: (fault: { about: string; error: unknown }) => void;
 	/** For tests: the store's time and how an engine waits. */
 	testClock?: { now: () => number; clock: Clock };
@@ -32,12 +32,10 @@ export async function openBackend(url: string, options: OpenOptions): Promise<Lo
 		...(partitions === undefined ? undefined : { partitions }),
 		...(testClock ? { testClock: testClock.now } : undefined),
 	});
-	const engine = new Engine({
-		store,
-		...(testClock ? { clock: testClock.clock } : undefined),
-		onFault:
-			options.onFault ?? (({ about, error }) => quietLogger.warn(`${about}${error ? `: ${String(error)}` : ""}`)),
-	});
+	const onFault =
+		options.onFault ?? (({ about, error }) => quietLogger.warn(`${about}${error ? `: ${String(error)}` : ""}`));
+	for (const about of store.warnings ?? []) onFault({ about, error: undefined });
+	const engine = new Engine({ store, ...(testClock ? { clock: testClock.clock } : undefined), onFault });
 	try {
 		await engine.start();
 	} catch (error) {

@@ -221,6 +221,8 @@ export interface Store {
 	/** Asks for notices about a record, or about `EVENT_LOG`, until the returned function is called. */
 	watch(partition: number, key: string): () => void;
 	onNotice(listener: (notice: Notice) => void): void;
+	/** What may be lost the way the store is set up, in words, as found when it was opened. */
+	readonly warnings?: readonly string[];
 	/** Looks the store itself over, for `doctor`; it may take a while. Absent where there is nothing to look over. */
 	checkUp?(): Promise<CheckUp>;
 	/**
@@ -269,6 +271,7 @@ export type OpenErrorCode =
 	| "store_too_new"
 	| "store_in_use"
 	| "store_unavailable"
+	| "store_version_too_low"
 	| "partition_mismatch";
 
 /** A store could not be opened; the message says which file or field, and what to do. */

@@ -61,5 +61,5 @@ export function duration(text: string): number | undefined {
 
 /** A store's URL without the password in it. */
 export function withoutPassword(url: string): string {
-	return url.replace(/^([a-z+]+:\/\/[^/@:]*):[^/]*@/i, "$1:***@");
+	return url.replace(/^([a-z+]+:\/\/[^/@:]*):.*@/is, "$1:***@");
 }

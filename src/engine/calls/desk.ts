@@ -10,6 +10,7 @@ import type { HolderNotices } from "../holder-notices.ts";
 import type { PartitionRunner } from "../partition-runner.ts";
 import { unpack } from "../payloads.ts";
 import { namespaceFor } from "../scope.ts";
+import { corruptRecord } from "../unreadable.ts";
 
 /** On whose behalf calls are made. */
 export interface Caller {
@@ -86,7 +87,7 @@ export class Desk {
 		try {
 			return this.engine.kernel.decode(key, doc) as R;
 		} catch (error) {
-			throw new FlowFabricError("corrupt_record", { details: { key }, cause: error });
+			throw corruptRecord(key, error);
 		}
 	}
 

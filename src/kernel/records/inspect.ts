@@ -9,22 +9,48 @@ export interface RecordFault {
 	problem: string;
 }
 
-/** Holds a document against the fields of its type; undefined when it is in order, or of a type of a later version. */
-export function faultOf(key: string, doc: string): RecordFault | undefined {
+/** A stored document that is not what its key says. */
+export class UnreadableRecord extends Error {
+	override name = "UnreadableRecord";
+	readonly fault: RecordFault;
+	constructor(fault: RecordFault) {
+		super(`${fault.field || "the document"} ${fault.problem}`);
+		this.fault = fault;
+	}
+}
+
+/** The record a document holds, every field of the kind its type says; a type of a later version is taken as it is. */
+export function readRecord(key: string, doc: string): object {
+	const type = recordTypeOf(key);
 	let record: object;
 	try {
 		record = decode(key, doc);
 	} catch {
-		return { field: "", problem: "is not a JSON object" };
+		throw new UnreadableRecord({ field: "", problem: "is not a JSON object" });
 	}
-	const type = recordTypeOf(key);
-	if (!type) return undefined;
-	for (const [field, usual] of Object.entries(defaultsOf[type])) {
+	if (!type) return record;
+	const defaults: object = defaultsOf[type];
+	for (const field in defaults) {
+		const usual = (defaults as Record<string, unknown>)[field];
 		const value = (record as Record<string, unknown>)[field];
-		if (!fits(value, usual))
-			return { field, problem: `must be ${usual === null ? "null or an object" : kindOf(usual)}, is ${kindOf(value)}` };
+		if (value === usual || fits(value, usual)) continue;
+		const problem = `must be ${usual === null ? "null or an object" : kindOf(usual)}, is ${kindOf(value)}`;
+		throw new UnreadableRecord({ field, problem });
 	}
-	return type === "execution" ? executionFault(key, record as ExecutionRecord) : undefined;
+	const fault = type === "execution" ? executionFault(key, record as ExecutionRecord) : undefined;
+	if (fault) throw new UnreadableRecord(fault);
+	return record;
+}
+
+/** What is wrong with a document; undefined when it is in order. */
+export function faultOf(key: string, doc: string): RecordFault | undefined {
+	try {
+		readRecord(key, doc);
+		return undefined;
+	} catch (error) {
+		if (error instanceof UnreadableRecord) return error.fault;
+		throw error;
+	}
 }
 
 function executionFault(key: string, record: ExecutionRecord): RecordFault | undefined {

@@ -1,60 +1,93 @@
 import { type Store, StoreError, StoreOpenError, type StoreOptions } from "../port.ts";
+import { durabilityWarnings } from "./durability.ts";
 import { isAuthError } from "./fault.ts";
-import { LIBRARY } from "./library.ts";
+import { provideLibrary } from "./function-library.ts";
+import { migrateRecords } from "./migrate.ts";
 import type { Node } from "./node.ts";
 import { NoticeLine } from "./notice-line.ts";
+import { type Patience, realPatience } from "./patience.ts";
+import { infoOf } from "./server-info.ts";
+import { awaitVersion } from "./server-version.ts";
 import { Servers } from "./servers.ts";
-import { settle } from "./settings.ts";
+import { SettingsKey } from "./settings.ts";
 import { ValkeyStore } from "./store.ts";
 import { parseValkeyUrl } from "./url.ts";
 
-const CONNECT_MS = 10_000;
-
-/** Opens the store at a URL, or makes it. */
-export async function openValkeyStore(text: string, options: StoreOptions): Promise<Store> {
+/**
+ * Opens the store at a URL, or makes it. Step by step, so that each is refused by its own name: the servers are reached
+ * and new enough; the settings fit; the servers get our functions, which stops programs of an earlier version; records of
+ * an earlier format are brought up to date; notices are heard.
+ */
+export async function openValkeyStore(
+	text: string,
+	options: StoreOptions,
+	patience: Patience = realPatience,
+): Promise<Store> {
 	const url = parseValkeyUrl(text);
-	const servers = new Servers(url);
-	const notices = new NoticeLine(servers, url.prefix);
-	servers.provide = provide;
+	let servers: Servers | undefined;
+	let notices: NoticeLine | undefined;
 	try {
-		await connect(servers);
-		for (const node of servers.primaries) await provide(node);
-		const partitions = await settle(servers, `${url.prefix}settings`, options);
+		servers = new Servers(url);
+		await reachServers(servers, patience);
+		await awaitVersion(servers, patience);
+		const key = new SettingsKey(servers);
+		const settings = await key.takeOrMake(options);
+		servers.provide = provideLibrary;
+		for (const node of servers.primaries) await provideLibrary(node);
+		notices = new NoticeLine(servers, url.prefix);
+		const { testClock, format } = options;
+		// What a test keeps is not worth a warning.
+		const warnings = testClock ? [] : await durabilityWarnings(servers);
+		const store = new ValkeyStore({
+			servers,
+			notices,
+			settings: { ...settings, format: format.format },
+			testClock,
+			warnings,
+		});
+		if (settings.format < format.format) {
+			await migrateRecords(store, servers, settings, format);
+			await key.raiseFormat(settings, format);
+		}
 		await notices.open();
-		return new ValkeyStore({ servers, notices, prefix: url.prefix, partitions, testClock: options.testClock });
+		return store;
 	} catch (error) {
-		notices.close();
-		servers.close();
-		if (error instanceof StoreOpenError) throw error;
-		throw new StoreOpenError("store_unavailable", `${url.shown}: ${messageOf(error)}`, {}, error);
+		notices?.close();
+		servers?.close();
+		throw openError(url.shown, error);
 	}
 }
 
-async function connect(servers: Servers): Promise<void> {
+/** Reaches one server of those named, and through it all others. */
+async function reachServers(servers: Servers, { connectMs }: Patience): Promise<void> {
 	const { url, nodes } = servers;
-	const reached = await Promise.any(nodes.map((node) => reach(node))).catch(() => undefined);
-	if (!reached) {
-		const [node] = nodes;
-		const why = node?.lastError;
+	const reached = await Promise.any(nodes.map((node) => reach(node, connectMs))).catch(() => undefined);
+	if (!reached)
+		throw nodes.map(({ lastError }) => lastError).find(Boolean) ?? new Error(`no answer within ${connectMs} ms`);
+	await reached.ask(["PING"]);
+	const isNode = (await infoOf(reached)).get("cluster_enabled") === "1";
+	if (isNode !== url.cluster) {
 		throw new StoreOpenError(
-			"store_unavailable",
-			`${url.shown}: ${isAuthError(why) ? "the server does not let this user in" : "cannot be reached"}: ${messageOf(why ?? "no answer")}`,
-			{},
-			why,
+			"store_invalid",
+			isNode
+				? `${url.shown}: is a node of a cluster; write ?cluster=true behind the URL`
+				: `${url.shown}: is no node of a cluster; leave out ?cluster=true`,
 		);
 	}
-	if (url.cluster && !(await servers.refresh())) {
-		throw new StoreOpenError("store_unavailable", `${url.shown}: does not tell the slots of its cluster`);
+	if (url.cluster && !(await servers.refresh())) throw new Error("the cluster does not tell who has which slots");
+}
+
+async function reach(node: Node, ms: number): Promise<Node> {
+	if (await node.connected(ms)) return node;
+	throw node.lastError ?? new Error("no answer");
+}
+
+function openError(shown: string, error: unknown): StoreOpenError {
+	if (error instanceof StoreOpenError) return error;
+	const why = error instanceof Error ? error.message : String(error);
+	if (error instanceof StoreError && error.code === "store_too_new") {
+		return new StoreOpenError("store_too_new", `${shown}: ${why}`, { field: "library" }, error);
 	}
+	const told = isAuthError(error) ? `the server does not let this user in, or not do this: ${why}` : why;
+	return new StoreOpenError("store_unavailable", `${shown}: ${told}`, {}, error);
 }
-
-async function reach(node: Node): Promise<Node> {
-	if (await node.connected(CONNECT_MS)) return node;
-	throw new StoreError("not connected", { applied: "no" });
-}
-
-async function provide(node: Node): Promise<void> {
-	await node.ask(["FUNCTION", "LOAD", "REPLACE", LIBRARY]);
-}
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -61,54 +61,14 @@ export class Servers {
 		}
 	}
 
-	async #callAgain(
-		slot: number,
-		call: Call,
-		bytes: boolean,
-		failed: { node: Node; error: unknown } | undefined,
-	): Promise<unknown> {
-		const deadline = performance.now() + CALL_BUDGET_MS;
-		let last = failed;
-		let asked: Node | undefined;
-		let lost = false;
-		let provided = false;
-		for (let tries = 0, redirections = 0; ; tries++) {
-			if (last) {
-				asked = undefined;
-				const { node, error } = last;
-				const fault = faultOf(error);
-				const refuse = (applied: "no" | "unknown", passing: boolean) =>
-					new StoreError(messageOf(error), { applied: lost ? "unknown" : applied, passing, cause: error });
-				if (fault.kind === "refused") throw refuse("no", false);
-				if (fault.kind === "broken") throw refuse("unknown", false);
-				if (isAuthError(node.lastError)) throw refuse("no", false);
-				if (fault.kind === "lost") lost = true;
-				if (this.#closed || performance.now() >= deadline) throw refuse("no", true);
-				if (fault.kind === "no_function") {
-					if (provided) throw refuse("no", false);
-					provided = true;
-					await this.provide(node);
-				} else if ((fault.kind === "moved" || fault.kind === "asked") && redirections++ < REDIRECTIONS) {
-					const to = this.#nodeAt(hostAndPort(fault.address, node));
-					to.wantedAt = performance.now();
-					if (fault.kind === "asked") asked = to;
-					else this.#moved(slot, to);
-				} else {
-					if (fault.kind === "read_only") node.reconnect();
-					redirections = 0;
-					await this.#settle(node, tries);
-				}
-			} else if (tries > 0) await this.#settle(undefined, tries);
-			const node = asked ?? (await this.#ownerOf(slot));
-			if (!node) {
-				if (this.#closed || performance.now() >= deadline) {
-					throw new StoreError(`no server has slot ${slot}`, { applied: lost ? "unknown" : "no", passing: true });
-				}
-				last = undefined;
-				continue;
-			}
+	async #callAgain(slot: number, call: Call, bytes: boolean, failed: Failure | undefined): Promise<unknown> {
+		const trouble: Trouble = { deadline: performance.now() + CALL_BUDGET_MS, tries: 0, redirections: 0, lost: false };
+		for (let last = failed; ; ) {
+			const asked = last && (await this.#recover(slot, last, trouble));
+			const node = asked ?? (await this.#ownerOf(slot, trouble));
+			const left = Math.max(0, trouble.deadline - performance.now());
+			if (!node.isConnected) await node.connected(Math.min(PAUSE_MAX_MS, left));
 			try {
-				if (!node.isConnected) await node.connected(Math.min(PAUSE_MAX_MS, Math.max(0, deadline - performance.now())));
 				return await (asked ? node.sendAsked(call, bytes) : node.send(call, bytes));
 			} catch (error) {
 				last = { node, error };
@@ -116,22 +76,63 @@ export class Servers {
 		}
 	}
 
+	/**
+	 * Does what must be done before a call that failed is sent again, or throws; gives the node to ask when it is not the
+	 * slot's owner.
+	 */
+	async #recover(slot: number, { node, error }: Failure, trouble: Trouble): Promise<Node | undefined> {
+		const fault = faultOf(error);
+		if (fault.kind === "lost") trouble.lost = true;
+		if (fault.kind === "refused") throw failure(error, trouble, false);
+		if (fault.kind === "broken") throw failure(error, { lost: true }, false);
+		if (isAuthError(node.lastError)) throw failure(node.lastError, trouble, false);
+		if (this.#closed || performance.now() >= trouble.deadline) throw failure(error, trouble, true);
+		if (fault.kind === "no_function") {
+			if (trouble.provided) throw failure(error, trouble, false);
+			trouble.provided = true;
+			await this.#provide(node, trouble);
+			return undefined;
+		}
+		if ((fault.kind === "moved" || fault.kind === "asked") && trouble.redirections++ < REDIRECTIONS) {
+			const to = this.#nodeAt(hostAndPort(fault.address, node));
+			to.wantedAt = performance.now();
+			if (fault.kind === "asked") return to;
+			this.#owners[slot] = to;
+			void this.refresh();
+			return undefined;
+		}
+		trouble.redirections = 0;
+		if (fault.kind === "read_only") node.reconnect();
+		await this.#settle(node, trouble);
+		return undefined;
+	}
+
+	async #provide(node: Node, trouble: Trouble): Promise<void> {
+		try {
+			await this.provide(node);
+		} catch (error) {
+			if (error instanceof StoreError) throw error;
+			trouble.provided = false;
+			await this.#settle(node, trouble);
+		}
+	}
+
 	/** Waits a little, and longer each time, while servers start, slots move or a primary is replaced. */
-	async #settle(node: Node | undefined, tries: number): Promise<void> {
-		const ms = Math.min(PAUSE_MAX_MS, PAUSE_MIN_MS * 2 ** Math.min(tries, 10)) * (0.5 + Math.random() / 2);
-		await new Promise((resolve) => setTimeout(resolve, ms));
+	async #settle(node: Node | undefined, trouble: Trouble): Promise<void> {
+		const longest = Math.min(PAUSE_MAX_MS, PAUSE_MIN_MS * 2 ** Math.min(trouble.tries++, 10));
+		await new Promise((resolve) => setTimeout(resolve, longest * (0.5 + Math.random() / 2)));
 		if (this.url.cluster) await this.refresh();
 		else await node?.connected(PAUSE_MAX_MS);
 	}
 
-	async #ownerOf(slot: number): Promise<Node | undefined> {
-		if (!this.#owners[slot] && this.url.cluster) await this.refresh();
-		return this.#owners[slot];
-	}
-
-	#moved(slot: number, to: Node): void {
-		this.#owners[slot] = to;
-		void this.refresh();
+	async #ownerOf(slot: number, trouble: Trouble): Promise<Node> {
+		for (;;) {
+			const owner = this.#owners[slot];
+			if (owner) return owner;
+			const nobody = new Error(`no server has slot ${slot}`);
+			if (this.#closed || performance.now() >= trouble.deadline) throw failure(nobody, trouble, true);
+			await this.#settle(undefined, trouble);
+		}
 	}
 
 	/** Asks the cluster who has which slot; false when nobody answered. */
@@ -187,6 +188,25 @@ export class Servers {
 		return node;
 	}
 }
+
+/** A call that went wrong, and where. */
+interface Failure {
+	node: Node;
+	error: unknown;
+}
+
+/** What was met on the way of one call. */
+interface Trouble {
+	deadline: number;
+	tries: number;
+	redirections: number;
+	/** Set when it was sent once and no answer came: it may have been done. */
+	lost: boolean;
+	provided?: boolean;
+}
+
+const failure = (error: unknown, { lost }: { lost: boolean }, passing: boolean): StoreError =>
+	new StoreError(messageOf(error), { applied: lost ? "unknown" : "no", passing, cause: error });
 
 type SlotRange = [from: number, to: number, primary: [host: string | null, port: number, id: string], ...unknown[]];
 

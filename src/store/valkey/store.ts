@@ -1,5 +1,6 @@
 import type {
 	Batch,
+	CheckUp,
 	CommitReply,
 	LoggedEvent,
 	LogPosition,
@@ -10,6 +11,7 @@ import type {
 	Unit,
 	UnitResult,
 } from "../port.ts";
+import { checkUp } from "./check-up.ts";
 import { CommitCall, VERSION_WIDTH } from "./commit-call.ts";
 import { decodeEvents, isBehind, isTold, withoutEvents } from "./event-log.ts";
 import { functionName } from "./library.ts";
@@ -17,6 +19,7 @@ import type { Call } from "./node.ts";
 import type { NoticeLine } from "./notice-line.ts";
 import { type PartitionKeys, partitionKeys } from "./partition-keys.ts";
 import type { Servers } from "./servers.ts";
+import type { StoreSettings } from "./settings.ts";
 import { partitionTags, slotOf } from "./slots.ts";
 import { fromText, toText } from "./text.ts";
 import { WATCH_MS, WatchKeeper } from "./watch-keeper.ts";
@@ -37,16 +40,19 @@ interface Place extends PartitionKeys {
 export interface ValkeyStoreParts {
 	servers: Servers;
 	notices: NoticeLine;
-	prefix: string;
-	partitions: number;
+	settings: StoreSettings;
 	testClock: (() => number) | undefined;
+	warnings: readonly string[];
 }
 
 /** Records on one Valkey or Redis server, or on a cluster of them. */
 export class ValkeyStore implements Store {
 	readonly writesPerBatch = 64;
 	readonly shared = true;
+	readonly scansRepeat = true;
 	readonly partitions: number;
+	readonly warnings: readonly string[];
+	readonly #format: number;
 	readonly #servers: Servers;
 	readonly #notices: NoticeLine;
 	readonly #commitCall = new CommitCall();
@@ -55,12 +61,15 @@ export class ValkeyStore implements Store {
 	readonly #testClock: (() => number) | undefined;
 	readonly #listeners: ((notice: Notice) => void)[] = [];
 
-	constructor({ servers, notices, prefix, partitions, testClock }: ValkeyStoreParts) {
+	constructor({ servers, notices, settings, testClock, warnings }: ValkeyStoreParts) {
+		const { partitions, format } = settings;
 		this.#servers = servers;
 		this.#notices = notices;
+		this.#format = format;
 		this.partitions = partitions;
+		this.warnings = warnings;
 		this.#places = partitionTags(partitions).map((tag, partition) => ({
-			...partitionKeys(prefix, tag),
+			...partitionKeys(servers.url.prefix, tag),
 			partition,
 			slot: slotOf(String(tag)),
 			heard: 0,
@@ -68,6 +77,7 @@ export class ValkeyStore implements Store {
 		this.#testClock = testClock;
 		this.#watches = new WatchKeeper(partitions, (partition, keys) => this.#tellWatched(partition, keys));
 		notices.onMessage = (message) => this.#heard(message);
+		notices.onGap = () => this.#missed();
 	}
 
 	async read(partition: number, keys: readonly string[]) {
@@ -240,6 +250,18 @@ export class ValkeyStore implements Store {
 		this.#watches.close();
 		this.#notices.close();
 		this.#servers.close();
+	}
+
+	checkUp(): Promise<CheckUp> {
+		return checkUp(this.#servers, this.#format);
+	}
+
+	/** Notices may be lost: everything is to be looked at anew, and a server that forgot what is watched hears it again. */
+	#missed(): void {
+		this.#watches.tellAll();
+		for (let partition = 0; partition < this.partitions; partition++) {
+			for (const listener of this.#listeners) listener({ partition, queues: [], changed: [], gap: true });
+		}
 	}
 
 	#heard(message: string): void {

@@ -6,7 +6,7 @@ export const VALKEY_URL_FORM =
 
 const DEFAULT_PORT = 6379;
 const DEFAULT_PREFIX = "ff";
-const FORM = /^(valkeys?|rediss?):\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
+const FORM = /^(valkeys?|rediss?):\/\/(?:([^?#]*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
 const HOST = /^(\[[0-9A-Fa-f:.%]+\]|[^\s:[\],]+)(?::(\d{1,5}))?$/;
 const PARAMETERS = ["cluster", "prefix", "ca", "cert", "key"];
 
@@ -42,10 +42,14 @@ export function parseValkeyUrl(url: string): ValkeyUrl {
 	const parts = FORM.exec(url);
 	if (!parts) throw refuse(`${scheme}://…`, `must be ${VALKEY_URL_FORM}`);
 	const [, , user, authority = "", database = "", query = ""] = parts;
+	const unseen = `${scheme}://…`;
+	// Nothing of what might be a password may be shown: the rest only once it is known not to be one.
+	if (query.includes("@"))
+		throw refuse(unseen, "@, ? and # in a user, password or file must be written as %40, %3F, %23");
+	const hosts = authority.split(",").map((text) => hostOf(unseen, text)) as ValkeyUrl["hosts"];
 	const shown = `${scheme}://${authority}${database === "" ? "" : `/${database}`}`;
 	const parameters = parametersOf(shown, query);
 	const cluster = truth(shown, "cluster", parameters.get("cluster"));
-	const hosts = authority.split(",").map((text) => hostOf(shown, text)) as ValkeyUrl["hosts"];
 	if (hosts.length > 1 && !cluster) throw refuse(shown, "several hosts are allowed with ?cluster=true only");
 	const tls = tlsOf(shown, scheme, parameters);
 	return {
@@ -75,7 +79,7 @@ function credentialsOf(shown: string, user: string | undefined): { username?: st
 		const password = colon < 0 ? "" : decodeURIComponent(user.slice(colon + 1));
 		return { ...(username === "" ? undefined : { username }), ...(password === "" ? undefined : { password }) };
 	} catch {
-		throw refuse(shown, "user and password: a % must be written as %25");
+		throw refuse(shown, "user and password: a % must be written as %25 (and @ / ? # as %40 %2F %3F %23)");
 	}
 }
 

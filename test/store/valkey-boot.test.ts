@@ -1,0 +1,323 @@
+import { randomUUID } from "node:crypto";
+import { Redis } from "iovalkey";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import type { Notice, RecordFormat, Store, StoreOptions } from "../../src/store/port.ts";
+import { LIBRARY_HASH } from "../../src/store/valkey/function-library.ts";
+import { LIBRARY, LIBRARY_VERSION } from "../../src/store/valkey/library.ts";
+import { openValkeyStore } from "../../src/store/valkey/open.ts";
+import { realPatience } from "../../src/store/valkey/patience.ts";
+import { recordsOf } from "../conformance/scanned.ts";
+import { format } from "../conformance/stores.ts";
+import { entry, put } from "../conformance/trial.ts";
+import { sharedCluster } from "../servers/valkey-cluster.ts";
+import { hasValkey, startValkey, type ValkeyServer } from "../servers/valkey-server.ts";
+
+const newer = `#!lua name=flowfabric\nredis.register_function('ff${LIBRARY_VERSION + 1}_commit', function() return 0 end)`;
+
+describe.runIf(hasValkey())("opening a store on Valkey", () => {
+	let server: ValkeyServer;
+	let client: Redis;
+	beforeAll(async () => {
+		server = await startValkey(["--appendonly", "no"]);
+		client = new Redis(server.url);
+	});
+	afterAll(async () => {
+		client.disconnect();
+		await server.stop();
+	});
+
+	const newUrl = (): string => `${server.url}?prefix=${randomUUID()}`;
+
+	async function open(url: string, options: Partial<StoreOptions> = {}): Promise<Store> {
+		const store = await openValkeyStore(url, { format, ...options });
+		onTestFinished(() => store.close());
+		return store;
+	}
+
+	const refusal = (opening: Promise<unknown>) =>
+		opening.then(
+			() => new Error("was opened"),
+			(error: unknown) => error as Error,
+		);
+
+	let batches = 0;
+	async function commit(store: Store, partition: number, units: ReturnType<typeof put>[]) {
+		const { time } = await store.read(partition, []);
+		return store.commit(partition, { engine: randomUUID(), number: ++batches, at: time, units });
+	}
+
+	describe("settings", () => {
+		it("a new store has 8 partitions unless told otherwise, an old one what it was made with", async () => {
+			const url = newUrl();
+			expect((await open(url)).partitions).toBe(8);
+			expect((await open(url)).partitions).toBe(8);
+			expect((await open(newUrl(), { partitions: 3 })).partitions).toBe(3);
+		});
+
+		it("other partitions than the store's are refused, naming both counts", async () => {
+			const url = newUrl();
+			await open(url, { partitions: 4 });
+			expect(await refusal(open(url, { partitions: 8 }))).toMatchObject({
+				code: "partition_mismatch",
+				details: { field: "partitions", stored: 4, configured: 8 },
+				message: expect.stringMatching(/partitions.*4.*8/),
+			});
+		});
+
+		it("of many that make a store at once, one decides and all agree", async () => {
+			const url = newUrl();
+			const opened = await Promise.allSettled([2, 3, 5, 2, 3, 5].map((partitions) => open(url, { partitions })));
+			const counts = opened.flatMap((one) => (one.status === "fulfilled" ? [one.value.partitions] : []));
+			expect(counts).toHaveLength(2);
+			expect(new Set(counts).size).toBe(1);
+			for (const one of opened)
+				if (one.status === "rejected") expect(one.reason).toMatchObject({ code: "partition_mismatch" });
+		});
+
+		it("a store that must exist is not made", async () => {
+			const url = newUrl();
+			expect(await refusal(open(url, { mustExist: true }))).toMatchObject({
+				code: "store_unavailable",
+				message: expect.stringMatching(/there is no store here/),
+			});
+			await open(url);
+			await open(url, { mustExist: true });
+		});
+
+		it("a key that is another program's is refused and left as it was", async () => {
+			const url = newUrl();
+			const key = `${new URL(url).searchParams.get("prefix")}settings`;
+			await client.set(key, "mine");
+			expect(await refusal(open(url))).toMatchObject({ code: "store_invalid" });
+			expect(await client.get(key)).toBe("mine");
+			await client.del(key);
+			await client.rpush(key, "mine");
+			expect(await refusal(open(url))).toMatchObject({ code: "store_invalid" });
+		});
+
+		it("a test's time is refused without it, and the other way round", async () => {
+			const [real, test] = [newUrl(), newUrl()];
+			await open(real);
+			expect(await refusal(open(real, { testClock: () => 1 }))).toMatchObject({ code: "store_invalid" });
+			await open(test, { testClock: () => 1 });
+			expect(await refusal(open(test))).toMatchObject({ code: "store_invalid" });
+		});
+	});
+
+	describe("the function library", () => {
+		const loaded = async (): Promise<string> => String(await client.call("FUNCTION", "LIST", "WITHCODE"));
+
+		it("is loaded, and again when it was flushed while the store is open", async () => {
+			const store = await open(newUrl());
+			expect(await loaded()).toContain(`ff${LIBRARY_VERSION}_commit`);
+			await client.call("FUNCTION", "FLUSH");
+			expect((await commit(store, 0, [put("a", "1")])).results).toEqual([{ ok: true }]);
+			await client.call("FUNCTION", "FLUSH");
+			expect((await store.read(0, ["a"])).records[0]).toMatchObject({ doc: "1" });
+		});
+
+		it("replaces an older one, and one of the same version with another text", async () => {
+			for (const other of [LIBRARY.replaceAll(`ff${LIBRARY_VERSION}_`, "ff0_"), `${LIBRARY}-- other\n`]) {
+				await client.call("FUNCTION", "LOAD", "REPLACE", other);
+				await open(newUrl());
+				expect(await loaded()).toContain(`ff${LIBRARY_VERSION}_commit`);
+				expect(await loaded()).not.toMatch(/ff0_|-- other/);
+			}
+		});
+
+		it("of a later version is left alone: the program refuses to start", async () => {
+			await client.call("FUNCTION", "LOAD", "REPLACE", newer);
+			onTestFinished(async () => void (await client.call("FUNCTION", "FLUSH")));
+			expect(await refusal(open(newUrl()))).toMatchObject({
+				code: "store_too_new",
+				message: expect.stringMatching(/upgrade/),
+			});
+			expect(await loaded()).toContain(`ff${LIBRARY_VERSION + 1}_commit`);
+		});
+
+		it("of a later version stops a program that runs, for good", async () => {
+			const store = await open(newUrl());
+			await client.call("FUNCTION", "LOAD", "REPLACE", newer);
+			onTestFinished(async () => void (await client.call("FUNCTION", "FLUSH")));
+			for (const call of [() => store.read(0, ["a"]), () => store.first(0, "q", 1)]) {
+				expect(await refusal(call())).toMatchObject({ code: "store_too_new", applied: "no", passing: false });
+			}
+			expect(await loaded()).toContain(`ff${LIBRARY_VERSION + 1}_commit`);
+		});
+
+		it("is loaded by many at once, and none disturbs the others", async () => {
+			await client.call("FUNCTION", "FLUSH");
+			const url = newUrl();
+			const stores = await Promise.all(Array.from({ length: 8 }, () => open(url)));
+			const replies = await Promise.all(stores.map((store, n) => commit(store, n % 8, [put(`k${n}`, "")])));
+			expect(replies.map(({ results }) => results)).toEqual(stores.map(() => [{ ok: true }]));
+		});
+	});
+
+	describe("a store of an earlier format", () => {
+		const first: RecordFormat = { format: 1, migrate: (_from, _key, doc) => doc, indexOf: () => [] };
+		const second: RecordFormat = {
+			format: 2,
+			migrate: (from, _key, doc) => `${doc} was of format ${from}`,
+			indexOf: (key, doc) => (key.endsWith("7") ? [{ queue: "new", score: doc.length }] : []),
+		};
+		const keys = Array.from({ length: 300 }, (_, n) => `key-${String(n).padStart(3, "0")}`);
+
+		async function made(): Promise<string> {
+			const url = newUrl();
+			const store = await openValkeyStore(url, { partitions: 2, format: first });
+			for (const partition of [0, 1]) {
+				const units = keys.map((key) => ({ ...put(key, `of ${key}`), indexAdded: [entry("old", 1, key)] }));
+				await commit(store, partition, units);
+			}
+			await store.close();
+			return url;
+		}
+
+		async function expectMigrated(url: string): Promise<void> {
+			const store = await open(url, { format: second });
+			for (const partition of [0, 1]) {
+				const records = await recordsOf(store, partition);
+				expect(records.map(({ key, doc }) => [key, doc])).toEqual(
+					keys.map((key) => [key, `of ${key} was of format 1`]),
+				);
+				expect((await store.queues(partition, "")).queues).toEqual(["new"]);
+				expect((await store.first(partition, "new", 99)).entries).toEqual(
+					keys.filter((key) => key.endsWith("7")).map((key) => ({ key, score: 26 })),
+				);
+			}
+		}
+
+		it("is brought up to date once, its index built anew, and refused by earlier programs from then on", async () => {
+			const url = await made();
+			await expectMigrated(url);
+			await expectMigrated(url);
+			expect(await refusal(open(url, { format: first }))).toMatchObject({ code: "store_too_new" });
+		});
+
+		it("is brought up to date by several at once", async () => {
+			const url = await made();
+			await Promise.all([1, 2, 3].map(() => open(url, { format: second })));
+			await expectMigrated(url);
+		});
+
+		it("is brought up to date in the end, wherever those who tried before were cut off", async () => {
+			const url = await made();
+			for (const most of [0, 70, 100, 150]) {
+				let looked = 0;
+				const failing: RecordFormat = {
+					...second,
+					migrate(...given) {
+						if (++looked > most) throw new Error("cut off");
+						return second.migrate(...given);
+					},
+				};
+				expect(await refusal(open(url, { format: failing }))).toMatchObject({ code: "store_unavailable" });
+			}
+			await expectMigrated(url);
+		});
+	});
+
+	it("tells what the server's settings put at risk", async () => {
+		expect((await open(newUrl())).warnings).toEqual([expect.stringMatching(/appendonly is no/)]);
+		await client.config("SET", "appendonly", "yes");
+		await client.config("SET", "maxmemory-policy", "allkeys-lru");
+		expect((await open(newUrl())).warnings).toEqual([
+			expect.stringMatching(/appendfsync is everysec/),
+			expect.stringMatching(/maxmemory-policy is allkeys-lru/),
+		]);
+		await client.config("SET", "appendfsync", "always");
+		await client.config("SET", "maxmemory-policy", "noeviction");
+		expect((await open(newUrl())).warnings).toEqual([]);
+		await client.config("SET", "appendonly", "no");
+	});
+
+	it("looks itself over", async () => {
+		const store = await open(newUrl());
+		await commit(store, 0, [put("a", "x".repeat(100_000))]);
+		const { facts, bytes, problems } = (await store.checkUp?.()) ?? { facts: {}, bytes: 0, problems: [] };
+		expect(facts).toMatchObject({
+			server: expect.stringMatching(/^(?:redis|valkey) \d+\.\d+\.\d+/),
+			mode: "standalone",
+			library: `version ${LIBRARY_VERSION} (${LIBRARY_HASH})`,
+			format: format.format,
+			appendonly: "no",
+			"maxmemory-policy": "noeviction",
+		});
+		expect(bytes).toBeGreaterThan(100_000);
+		expect(problems).toEqual([expect.stringMatching(/appendonly is no/)]);
+		await client.config("SET", "maxmemory", "2mb");
+		onTestFinished(() => client.config("SET", "maxmemory", "0").then(() => {}));
+		await client.call("FUNCTION", "FLUSH");
+		expect((await store.checkUp?.())?.problems.join("\n")).toMatch(
+			/bytes of memory are used[^]*function library is missing/,
+		);
+	});
+
+	it("tells a listener when notices may have been missed", async () => {
+		const store = await open(newUrl(), { partitions: 2 });
+		const missed = new Promise<Notice[]>((resolve) => {
+			const heard: Notice[] = [];
+			store.onNotice((notice) => heard.push(notice) === 2 && resolve(heard));
+		});
+		await client.call("CLIENT", "KILL", "TYPE", "pubsub");
+		expect(await missed).toEqual([0, 1].map((partition) => ({ partition, queues: [], changed: [], gap: true })));
+	});
+
+	it("waits while a server is demoted, and goes on when it can be written again", async () => {
+		const store = await open(newUrl());
+		await commit(store, 0, [put("a", "1")]);
+		await client.replicaof("127.0.0.1", 1);
+		const committed = commit(store, 0, [put("b", "2")]);
+		const first = await Promise.race([committed, new Promise((resolve) => setTimeout(resolve, 300, "waits"))]);
+		expect(first).toBe("waits");
+		await client.replicaof("NO", "ONE");
+		expect((await committed).results).toEqual([{ ok: true }]);
+	});
+
+	it("goes on when every connection was cut", async () => {
+		const store = await open(newUrl());
+		for (let n = 0; n < 5; n++) {
+			const calls = Array.from({ length: 20 }, (_, each) => commit(store, each % 8, [put(`${n}-${each}`, "")]));
+			await client.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+			for (const { results } of await Promise.all(calls)) expect(results).toEqual([{ ok: true }]);
+		}
+	});
+
+	it("a server that is not there is refused, naming it", async () => {
+		const error = await refusal(
+			openValkeyStore("valkey://127.0.0.1:1", { format }, { ...realPatience, connectMs: 300 }),
+		);
+		expect(error).toMatchObject({
+			code: "store_unavailable",
+			message: expect.stringMatching(/127\.0\.0\.1:1.*ECONNREFUSED/),
+		});
+	});
+
+	describe("of a cluster", () => {
+		it("is refused without ?cluster=true, and one server with it", async () => {
+			const cluster = await sharedCluster();
+			const node = cluster.url.replace("?cluster=true", "");
+			expect(await refusal(open(node))).toMatchObject({
+				code: "store_invalid",
+				message: expect.stringMatching(/cluster=true/),
+			});
+			expect(await refusal(open(`${server.url}?cluster=true`))).toMatchObject({
+				code: "store_invalid",
+				message: expect.stringMatching(/leave out/),
+			});
+		});
+
+		it("is reached through any node that is there, and looks itself over", async () => {
+			const cluster = await sharedCluster();
+			const [, second] = cluster.primaries;
+			const url = `valkey://127.0.0.1:1,127.0.0.1:${second?.port}?cluster=true&prefix=${randomUUID()}`;
+			const store = await open(url);
+			for (let partition = 0; partition < 8; partition++) await commit(store, partition, [put("a", "")]);
+			const checkUp = await store.checkUp?.();
+			expect(checkUp?.facts).toMatchObject({ mode: "cluster" });
+			for (const { port } of cluster.primaries) expect(checkUp?.facts["primaries"]).toContain(`:${port}`);
+			expect(checkUp?.problems).toEqual([expect.stringMatching(/^appendonly is no/)]);
+		});
+	});
+});
