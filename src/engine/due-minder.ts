@@ -13,8 +13,13 @@ const RETRY_MS = 1000;
 /** What another engine minds is its own for this long after its time. */
 const OTHERS_FIRST_MS = 3000;
 
+/** How long nothing is heard of what another engine adds behind an item that is held back. */
+const HELD_BACK_MS = 500;
+
 export interface DueMinderOptions {
 	runner: PartitionRunner;
+	/** Whether other engines may add to what is due. A notice tells only of what becomes the first in the line. */
+	shared: boolean;
 	clock: Clock;
 	random: () => number;
 	/** Told after a pass what it did, by duty. */
@@ -127,21 +132,30 @@ export class DueMinder {
 		const began = clock.monotonic();
 		let items = 0;
 		let after: QueuePosition | undefined;
+		const tried = new Set<string>();
+		let tickedSince = false;
+		const finish = (next: number): number => {
+			this.#options.onPass({ startedAt, durationMs: clock.monotonic() - began, items, done });
+			return next;
+		};
 		for (;;) {
 			const { entries } = await runner.ask((store, partition) => store.first(partition, DUE_QUEUE, PAGE, after));
 			const now = runner.time.now();
 			const due = entries.filter((entry) => entry.score <= now - this.#lagMs);
-			if (this.#leaves(due[0])) return now;
-			const ready = due.filter((entry) => !this.#waits(entry.key, now));
+			if (this.#leaves(due[0])) return finish(now);
+			const ready = due.filter(({ key }) => !tried.has(key) && !this.#waits(key, now));
+			for (const { key } of ready) tried.add(key);
 			await Promise.all(ready.map((entry) => this.#tick(entry, done)));
 			items += ready.length;
+			tickedSince ||= ready.length > 0;
 			if (this.#closed) return Number.POSITIVE_INFINITY;
 			const next = entries[due.length];
-			if (next || entries.length < PAGE) {
-				this.#options.onPass({ startedAt, durationMs: clock.monotonic() - began, items, done });
-				return this.#earliest(next?.score, now);
-			}
-			after = entries.at(-1);
+			if (!next && entries.length === PAGE) after = entries.at(-1);
+			else if (tickedSince && this.#options.shared) {
+				// While what was ticked stood first, something due soon may have come in behind it unheard.
+				tickedSince = false;
+				after = undefined;
+			} else return finish(this.#earliest(next?.score, now));
 		}
 	}
 
@@ -166,7 +180,7 @@ export class DueMinder {
 			if (until <= now) this.#release(key);
 			earliest = Math.min(earliest, until);
 		}
-		return earliest;
+		return this.#options.shared && this.#notBefore.size > 0 ? Math.min(earliest, now + HELD_BACK_MS) : earliest;
 	}
 
 	#release(key: string): void {

@@ -138,6 +138,7 @@ export class Engine {
 			runners: this.runners,
 			clock: this.clock,
 			random: this.random,
+			shared: this.store.shared,
 			onPass: ({ startedAt, durationMs, items, done }) => {
 				this.duties.ran("due", startedAt, durationMs, { items });
 				for (const [duty, run] of done) {

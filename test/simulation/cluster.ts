@@ -11,6 +11,7 @@ import { Host } from "./world.ts";
 export interface Node {
 	host: Host;
 	backend: LocalBackend;
+	store: SimStore;
 	ready: boolean;
 }
 
@@ -55,7 +56,7 @@ export class Cluster {
 			engineId: host.name,
 			cachedRecords: this.#random.pick([256, 100_000]),
 		});
-		const node: Node = { host, backend: this.#makeBackend(engine), ready: false };
+		const node: Node = { host, backend: this.#makeBackend(engine), store, ready: false };
 		this.nodes[slot] = node;
 		const tryToStart = () => {
 			engine.start().then(
@@ -70,6 +71,17 @@ export class Cluster {
 
 	crash(slot: number): void {
 		this.nodes[slot]?.host.die();
+	}
+
+	/** Closes an engine as a deployment would, and ends its process when it is done. */
+	leave(slot: number): void {
+		const node = this.nodes[slot];
+		if (!node?.host.alive || !node.ready) return;
+		node.ready = false;
+		node.backend.close().then(
+			() => node.host.die(),
+			() => node.host.die(),
+		);
 	}
 
 	/** Any engine that would answer. */

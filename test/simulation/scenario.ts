@@ -30,6 +30,9 @@ const LANES = ["default", "media"];
 const CAPABILITIES = ["gpu", "tpu"];
 const MAX_LOSSES = 50;
 const DRAIN_ROUNDS = 4000;
+const TAKE_OVER_MS = 3000;
+/** What a slow store and a drifting clock may add. */
+const PATIENCE_MS = 1500;
 
 /** One seeded history: random commands and faults against a cluster, then calm, then everything must have ended. */
 export class Scenario {
@@ -417,11 +420,20 @@ export class Scenario {
 		const random = this.#random;
 		const slot = random.integer(0, this.#cluster.nodes.length - 1);
 		const node = this.#cluster.nodes[slot] as Node;
-		switch (random.weighted({ crash: 3, pause: 3, partition: 2, clock: 2, worker: 2 })) {
+		switch (random.weighted({ crash: 3, leave: 2, pause: 3, deaf: 2, partition: 2, clock: 2, worker: 2 })) {
 			case "crash":
 				this.#cluster.crash(slot);
 				this.world.after(random.integer(1, 1000), () => this.#cluster.start(slot));
 				return;
+			case "leave":
+				this.#cluster.leave(slot);
+				this.world.after(random.integer(1, 5000), () => {
+					this.#cluster.crash(slot);
+					this.#cluster.start(slot);
+				});
+				return;
+			case "deaf":
+				return node.store.loseNotices(random.integer(10, 5000));
 			case "pause":
 				return node.host.pause(random.pick([200, 5000, 60_000]), random.chance(0.5));
 			case "partition": {
@@ -519,7 +531,34 @@ export class Scenario {
 				throw new Violation(`${id} was acknowledged and is lost`);
 		}
 		for (const partition of this.#network.partitions) this.#checker.checkIndex(partition);
+		if (!this.#hot) await this.#takeOver();
 		for (const { host } of this.#cluster.nodes) host.die();
+	}
+
+	/** One engine dies; whatever was due where it minded things is done within 3 seconds, and what the store takes. */
+	async #takeOver(): Promise<void> {
+		const { world } = this;
+		// Engines that stood still wake up, clocks that ran ahead are caught up with, and all hear of each other.
+		const ahead = Math.max(...this.#network.partitions.map(({ time }) => time)) - this.#network.clock();
+		this.#clockOffset += Math.max(0, ahead);
+		await world.runUntil(world.time + 75_000);
+		const delayMs = this.#random.integer(1, 2000);
+		const made: string[] = [];
+		for (let n = 0; n < 3 * this.#network.partitions.length; n++) {
+			const request = { kind: "a", delayMs, idempotencyKey: `last ${n}` };
+			this.#call(
+				(backend) => backend.executions.create(request),
+				(heard) => {
+					if (heard.kind === "ok") made.push(heard.value.id);
+				},
+			);
+		}
+		await world.runUntil(world.time + this.#random.integer(0, 2500));
+		if (this.#cluster.nodes.length > 1) this.#cluster.crash(this.#random.integer(0, this.#cluster.nodes.length - 1));
+		await world.runUntil(world.time + Math.max(delayMs, TAKE_OVER_MS) + PATIENCE_MS);
+		this.#raise();
+		const late = made.filter((id) => this.#stored(id)?.includes('"not_eligible_until_time"'));
+		if (late.length > 0) throw new Violation(`${late} should have been seen to when an engine died`);
 	}
 
 	#openLanes(): void {

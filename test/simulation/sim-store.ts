@@ -100,6 +100,7 @@ export class SimStore implements Store {
 	readonly #host: Host;
 	readonly #latencyMs: number;
 	#listener: ((notice: Notice) => void) | undefined;
+	#deaf = false;
 
 	constructor(network: SimNetwork, host: Host, latencyMs: number) {
 		this.#network = network;
@@ -186,8 +187,20 @@ export class SimStore implements Store {
 		this.#network.stores.delete(this);
 	}
 
+	/** The connection that notices come on is away for a while; when it is back, that is told. */
+	loseNotices(ms: number): void {
+		this.#deaf = true;
+		this.#network.world.after(ms, () => {
+			this.#deaf = false;
+			for (let partition = 0; partition < this.partitions; partition++) {
+				const gap: Notice = { partition, queues: [], changed: [], gap: true };
+				this.#network.world.after(this.#latency(), () => this.#listener?.(gap), this.#host);
+			}
+		});
+	}
+
 	#hear(notice: Notice): void {
-		if (this.#network.random.chance(this.#network.faults.noticeLost)) return;
+		if (this.#deaf || this.#network.random.chance(this.#network.faults.noticeLost)) return;
 		this.#network.world.after(this.#latency(), () => this.#listener?.(notice), this.#host);
 	}
 

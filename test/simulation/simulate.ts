@@ -31,4 +31,5 @@ export const plantedBugs: Record<string, Bugs> = {
 	"a placement is dropped": { placementDropped: true },
 	"the idempotency record is lost": { idempotencyKeyLost: true },
 	"what a claim took is not remembered": { claimRequestLost: true },
+	"an engine that died is taken to live": { deadEnginesLive: true },
 };

@@ -72,6 +72,7 @@ export interface KernelBugs {
 	placementDropped?: boolean;
 	idempotencyKeyLost?: boolean;
 	claimRequestLost?: boolean;
+	deadEnginesLive?: boolean;
 }
 
 export function simulatedKernel(bugs: KernelBugs): Kernel {
@@ -90,6 +91,9 @@ export function simulatedKernel(bugs: KernelBugs): Kernel {
 				: undefined),
 			...(bugs.idempotencyKeyLost
 				? { create: (tx, command, now) => rules.create(withoutPuts(tx, "key:"), command, now) }
+				: undefined),
+			...(bugs.deadEnginesLive
+				? { announce: (tx, command, now) => withoutEnd(rules.announce(tx, command, now)) }
 				: undefined),
 			...(bugs.claimRequestLost
 				? { claim: (tx, command, now) => rules.claim(withoutPuts(tx, "claim:"), command, now) }
@@ -125,4 +129,10 @@ function withoutPuts(tx: Tx, prefix: string): Tx {
 			return typeof member === "function" ? member.bind(target) : member;
 		},
 	});
+}
+
+function withoutEnd(outcome: ReturnType<Kernel["rules"]["announce"]>) {
+	if (!outcome.ok) return outcome;
+	const ids = Object.entries(outcome.engines).map(([id, seen]) => [id, { ...seen, until: Number.MAX_SAFE_INTEGER }]);
+	return { ...outcome, engines: Object.fromEntries(ids) };
 }

@@ -1,0 +1,115 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { slotOfId } from "../../src/kernel/ids.ts";
+import { StoreError } from "../../src/store/port.ts";
+import { EngineGroup, type Member } from "./engine-group.ts";
+
+const PARTITIONS = 8;
+let group: EngineGroup;
+afterEach(() => group.close());
+
+/** Delayed work in every partition, made by one engine. */
+async function delayEverywhere({ backend }: Member, delayMs: number): Promise<string[]> {
+	const ids = new Map<number, string>();
+	for (let n = 0; ids.size < PARTITIONS; n++) {
+		const { id } = await backend.executions.create({ kind: "job", delayMs, idempotencyKey: `key ${n}` });
+		ids.set((slotOfId("ex", id) ?? 0) % PARTITIONS, id);
+	}
+	return [...ids.values()];
+}
+
+const statesOf = async ({ backend }: Member, ids: string[]) =>
+	Promise.all(ids.map(async (id) => (await backend.executions.get(id)).publicState));
+
+/** How many passes over what is due an engine has made. */
+const passesOf = async ({ backend }: Member): Promise<number> =>
+	(await backend.admin.scanners()).scanners.find(({ name }) => name === "due")?.items ?? 0;
+
+describe("engines on one store", () => {
+	it("share out what is due, and each thing is done by one of them", async () => {
+		group = new EngineGroup(PARTITIONS);
+		const [one, two] = [await group.start("one"), await group.start("two")];
+		await group.meet();
+		const ids = await delayEverywhere(one, 5000);
+		const before = [await passesOf(one), await passesOf(two)];
+		await group.clock.advance(5001);
+		expect(new Set(await statesOf(two, ids))).toEqual(new Set(["waiting"]));
+		expect((await passesOf(one)) - (before[0] as number)).toBeGreaterThanOrEqual(PARTITIONS / 2);
+		expect((await passesOf(two)) - (before[1] as number)).toBeGreaterThanOrEqual(PARTITIONS / 2);
+		expect([one.engine.counters.worstLosses, two.engine.counters.worstLosses]).toEqual([1, 1]);
+	});
+
+	it("take over within 3 seconds from one that died", async () => {
+		group = new EngineGroup(PARTITIONS);
+		const [one, two] = [await group.start("one"), await group.start("two")];
+		await group.meet();
+		const ids = await delayEverywhere(one, 100);
+		one.die();
+		await group.clock.advance(3000);
+		expect(new Set(await statesOf(two, ids))).toEqual(new Set(["waiting"]));
+	});
+
+	it("take over within a second from one that closed", async () => {
+		group = new EngineGroup(PARTITIONS);
+		const [one, two] = [await group.start("one"), await group.start("two")];
+		await group.meet();
+		const ids = await delayEverywhere(one, 100);
+		await one.engine.close();
+		group.forget(one);
+		await group.clock.advance(1001);
+		expect(new Set(await statesOf(two, ids))).toEqual(new Set(["waiting"]));
+	});
+
+	it("do what another has left undone although it lives, when a notice was lost", async () => {
+		group = new EngineGroup(PARTITIONS);
+		const [one, two] = [await group.start("one"), await group.start("two")];
+		await group.meet();
+		two.isDeaf = true;
+		const ids = await delayEverywhere(one, 100);
+		await group.clock.advance(9000);
+		expect(new Set(await statesOf(one, ids))).toEqual(new Set(["waiting"]));
+	});
+
+	it("go on beating whatever became of a beat", async () => {
+		group = new EngineGroup(PARTITIONS);
+		const faults: string[] = [];
+		const [one, two] = [
+			await group.start("one", { onFault: ({ about }) => faults.push(about) }),
+			await group.start("two"),
+		];
+		await group.meet();
+		const { commit } = group.store;
+		group.store.commit = async (partition, batch) => {
+			if (batch.engine === "one") throw new StoreError("nobody there", { applied: "no" });
+			return commit.call(group.store, partition, batch);
+		};
+		await group.clock.advance(10_000);
+		expect(faults).toEqual(["other engines could not be told of this one"]);
+		const ids = await delayEverywhere(two, 100);
+		await group.clock.advance(101);
+		expect(new Set(await statesOf(two, ids))).toEqual(new Set(["waiting"]));
+		group.store.commit = commit;
+		await group.meet();
+		expect(await enginesIn(group)).toEqual(["one", "two"]);
+		expect(one.engine.closed).toBe(false);
+	});
+
+	it("say that they are there once a second each; one alone every five", async () => {
+		group = new EngineGroup(PARTITIONS);
+		const one = await group.start("one");
+		await group.clock.advance(20_000);
+		const alone = one.calls.commit ?? 0;
+		await group.clock.advance(60_000);
+		expect((one.calls.commit ?? 0) - alone).toBe(12);
+		await group.start("two");
+		await group.meet();
+		const together = one.calls.commit ?? 0;
+		await group.clock.advance(60_000);
+		// The record both write has changed each time: the store hands it back, and the second try stands.
+		expect((one.calls.commit ?? 0) - together).toBe(120);
+	});
+});
+
+const enginesIn = async ({ store }: EngineGroup): Promise<string[]> => {
+	const { records } = await store.read(0, ["engines"]);
+	return Object.keys((JSON.parse(records[0]?.doc ?? "{}") as { engines: object }).engines).sort();
+};
