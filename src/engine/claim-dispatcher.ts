@@ -89,6 +89,7 @@ export class ClaimDispatcher {
 			failed: 0,
 			passes: PASSES,
 			everywhere: false,
+			onlyKnown: false,
 		};
 		const deadline = this.#clock.monotonic() + claim.waitMs;
 		try {
@@ -138,14 +139,17 @@ export class ClaimDispatcher {
 		const taken: ExecutionRecord[] = [];
 		let budget = INPUT_BUDGET;
 		for (const lane of claim.lanes) {
+			const before = taken.length;
 			while (taken.length < claim.max && budget > 0 && !claim.request?.repeated) {
+				// Who has got something of a lane starts on it rather than ask the store whether there is more.
+				search.onlyKnown = taken.length > before;
 				const shares = await this.work.plan(search, lane, claim.max - taken.length, taken.length === 0);
 				if (shares.length === 0) break;
-				const before = search.passes;
+				const { passes } = search;
 				const executions = await this.#takeShares(claim, search, lane, shares, budget, taken.length === 0);
 				taken.push(...executions);
 				budget -= executions.reduce((sum, execution) => sum + (execution.input?.size ?? 0), 0);
-				if (executions.length === 0 && (search.passes === before || search.passes <= 0)) break;
+				if (executions.length === 0 && (search.passes === passes || search.passes <= 0)) break;
 			}
 		}
 		return taken;

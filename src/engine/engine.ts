@@ -219,6 +219,11 @@ export class Engine {
 		return this.runner(slot % this.runners.length);
 	}
 
+	/** How many engines work on this store, and how many of its partitions this one minds. */
+	get share(): { engines: number; partitions: number } {
+		return { engines: this.#preferences.engines, partitions: this.#preferences.minding.length };
+	}
+
 	/** Items with a due time that were put aside because they kept failing. */
 	get parked(): number {
 		return this.#minding.parked;

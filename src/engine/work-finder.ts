@@ -19,6 +19,8 @@ export interface Search {
 	passes: number;
 	/** Whether it takes the best wherever it lies, rather than what is near first. */
 	everywhere: boolean;
+	/** Whether it is content with what is known here, without asking the store. */
+	onlyKnown: boolean;
 }
 
 interface Candidate extends Entry {
@@ -190,7 +192,7 @@ export class WorkFinder {
 		};
 		let order = this.#hints.order(namespace, lane, partition, offer);
 		const unknown = order?.unknown ?? [];
-		if (unknown.length > 0) {
+		if (unknown.length > 0 && !search.onlyKnown) {
 			await Promise.all(unknown.map(probe));
 			order = this.#hints.order(namespace, lane, partition, offer);
 		}
@@ -203,7 +205,8 @@ export class WorkFinder {
 			if (known && known.length > 0) {
 				seen.add(place.queue);
 				take(place.queue, known);
-			} else await probe(place.queue);
+			} else if (search.onlyKnown) seen.add(place.queue);
+			else await probe(place.queue);
 			// What was found empty, or too young, is no longer in the order; and meanwhile any head may have moved.
 			if (order?.at(n)?.queue !== place.queue) {
 				order = this.#hints.order(namespace, lane, partition, offer);

@@ -39,6 +39,12 @@ export function faultOf(error: unknown): Fault {
 	return { kind: REFUSED.test(message) ? "refused" : "broken" };
 }
 
-/** The server does not let this user in, or not do this. Waiting will not help, somebody must change something. */
-export const isAuthError = (error: unknown): boolean =>
+const UNTRUSTED = /^(?:CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+
+/** The server does not let this user in, or not do this. */
+export const isDenied = (error: unknown): boolean =>
 	error instanceof Error && /^(?:NOAUTH|WRONGPASS|NOPERM)\b/.test(error.message);
+
+/** Waiting will not help, somebody must change something: we are not let in, or the server's certificate is not good. */
+export const isHopeless = (error: unknown): boolean =>
+	isDenied(error) || UNTRUSTED.test(String((error as { code?: unknown } | undefined)?.code ?? ""));

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Command, Redis, type RedisOptions } from "iovalkey";
-import { isAuthError, NotConnected } from "./fault.ts";
+import { isHopeless, NotConnected } from "./fault.ts";
 import type { HostAndPort, ValkeyUrl } from "./url.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -39,7 +39,7 @@ export function connectionOptions(url: ValkeyUrl, { host, port }: HostAndPort): 
 		...(username === undefined ? undefined : { username }),
 		...(password === undefined ? undefined : { password }),
 		db: database,
-		...(tls ? { tls: { ...filesOf(tls), servername: host } } : undefined),
+		...(tls ? { tls: filesOf(tls) } : undefined),
 		lazyConnect: true,
 		connectTimeout: CONNECT_TIMEOUT_MS,
 		socketTimeout: CALL_TIMEOUT_MS,
@@ -84,7 +84,7 @@ export class Node {
 		// Calls in flight tell of a lost connection themselves; without a listener it would end the process.
 		this.#client.on("error", (error: unknown) => {
 			this.#lastError = error;
-			if (isAuthError(error)) this.#wake(false);
+			if (isHopeless(error)) this.#wake(false);
 		});
 		this.#client.connect().catch(() => {});
 	}
@@ -101,7 +101,7 @@ export class Node {
 	/** Waits for a connection; false when there is none in time, or none can be had with this user and password. */
 	async connected(ms: number): Promise<boolean> {
 		if (this.isConnected) return true;
-		if (isAuthError(this.#lastError)) return false;
+		if (isHopeless(this.#lastError)) return false;
 		return new Promise((resolve) => {
 			const timer = setTimeout(() => {
 				this.#waiting = this.#waiting.filter((other) => other !== wake);
@@ -123,7 +123,7 @@ export class Node {
 
 	/** A call to this very server, connected or not yet. */
 	async ask(call: Call): Promise<unknown> {
-		if (!(await this.connected(CONNECT_TIMEOUT_MS)) && isAuthError(this.#lastError)) throw this.#lastError;
+		if (!(await this.connected(CONNECT_TIMEOUT_MS)) && isHopeless(this.#lastError)) throw this.#lastError;
 		return this.send(call);
 	}
 

@@ -1,6 +1,6 @@
 import { type Store, StoreError, StoreOpenError, type StoreOptions } from "../port.ts";
 import { durabilityWarnings } from "./durability.ts";
-import { isAuthError } from "./fault.ts";
+import { isDenied } from "./fault.ts";
 import { provideLibrary } from "./function-library.ts";
 import { migrateRecords } from "./migrate.ts";
 import type { Node } from "./node.ts";
@@ -88,6 +88,6 @@ function openError(shown: string, error: unknown): StoreOpenError {
 	if (error instanceof StoreError && error.code === "store_too_new") {
 		return new StoreOpenError("store_too_new", `${shown}: ${why}`, { field: "library" }, error);
 	}
-	const told = isAuthError(error) ? `the server does not let this user in, or not do this: ${why}` : why;
+	const told = isDenied(error) ? `the server does not let this user in, or not do this: ${why}` : why;
 	return new StoreOpenError("store_unavailable", `${shown}: ${told}`, {}, error);
 }

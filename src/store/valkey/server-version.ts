@@ -1,5 +1,5 @@
 import { StoreOpenError } from "../port.ts";
-import { isAuthError } from "./fault.ts";
+import { isHopeless } from "./fault.ts";
 import type { Patience } from "./patience.ts";
 import { infoOf, type ServerInfo } from "./server-info.ts";
 import type { Servers } from "./servers.ts";
@@ -49,7 +49,7 @@ async function lowestVersion(servers: Servers): Promise<ServerVersion | undefine
 		const versions = await Promise.all(servers.primaries.map(async (node) => versionIn(await infoOf(node))));
 		return versions.reduce((lowest, one) => (!lowest || !one || isBelow(one, lowest) ? one : lowest));
 	} catch (error) {
-		if (isAuthError(error)) throw error;
+		if (isHopeless(error)) throw error;
 		return undefined;
 	}
 }

@@ -1,5 +1,5 @@
 import { StoreError } from "../port.ts";
-import { faultOf, isAuthError } from "./fault.ts";
+import { faultOf, isHopeless } from "./fault.ts";
 import { addressOf, type Call, Node } from "./node.ts";
 import { SLOTS } from "./slots.ts";
 import type { HostAndPort, ValkeyUrl } from "./url.ts";
@@ -85,7 +85,7 @@ export class Servers {
 		if (fault.kind === "lost") trouble.lost = true;
 		if (fault.kind === "refused") throw failure(error, trouble, false);
 		if (fault.kind === "broken") throw failure(error, { lost: true }, false);
-		if (isAuthError(node.lastError)) throw failure(node.lastError, trouble, false);
+		if (isHopeless(node.lastError)) throw failure(node.lastError, trouble, false);
 		if (this.#closed || performance.now() >= trouble.deadline) throw failure(error, trouble, true);
 		if (fault.kind === "no_function") {
 			if (trouble.provided) throw failure(error, trouble, false);
