@@ -5,6 +5,7 @@ import { addCancel } from "./commands/cancel.ts";
 import { addDev } from "./commands/dev.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addEvents } from "./commands/events.ts";
+import { addExplain } from "./commands/explain.ts";
 import { addGet } from "./commands/get.ts";
 import { addLanes } from "./commands/lanes.ts";
 import { addList } from "./commands/list.ts";
@@ -26,6 +27,7 @@ const COMMANDS: readonly AddCommand[] = [
 	addList,
 	addWait,
 	addEvents,
+	addExplain,
 	addCancel,
 	addReplay,
 	addLanes,

@@ -23,6 +23,7 @@ import type {
 	EventPage,
 	Execution,
 	ExecutionPage,
+	Explanation,
 	FollowedEvent,
 } from "../contract/replies.ts";
 import type { SetTagsRequest } from "../contract/tags.ts";
@@ -78,6 +79,10 @@ export class RemoteExecutions implements ExecutionCalls {
 
 	get(id: string): Promise<Execution> {
 		return this.#read(id, "");
+	}
+
+	explain(id: string): Promise<Explanation> {
+		return this.#read(id, "/explain");
 	}
 
 	async list(request: ListRequest = {}): Promise<ExecutionPage> {

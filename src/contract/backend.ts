@@ -21,6 +21,7 @@ import type {
 	EventPage,
 	Execution,
 	ExecutionPage,
+	Explanation,
 	FollowedEvent,
 	GrantView,
 	LaneStatus,
@@ -54,6 +55,8 @@ export interface ExecutionCalls {
 	create(request: CreateRequest): Promise<Created>;
 	createMany(items: CreateRequest[]): Promise<CreatedItem[]>;
 	get(id: string): Promise<Execution>;
+	/** Why it does not run, worked out now. */
+	explain(id: string): Promise<Explanation>;
 	list(request?: ListRequest): Promise<ExecutionPage>;
 	input(id: string): Promise<Bytes | undefined>;
 	result(id: string): Promise<Bytes>;

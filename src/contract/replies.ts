@@ -58,6 +58,31 @@ export interface Execution {
 	completedAt?: number;
 }
 
+/** Why an execution does not run, worked out when it was asked. */
+export interface Explanation {
+	id: string;
+	publicState: PublicState;
+	state: StateFields;
+	/** The first reason. */
+	summary: string;
+	/** What keeps it from running, the foremost first, each naming the holder. */
+	reasons: string[];
+	lane: { name: string; state: LaneStatus["state"] };
+	/** Only while it waits to be claimed. */
+	position?: {
+		/** How many would be handed out before it to somebody who can serve everything. */
+		ahead: number;
+		/** False when counting stopped. */
+		exact: boolean;
+		/** Those of its own fairness key among them. */
+		aheadInKey?: number;
+	};
+	/** Workers of its namespace, and those that offer what it requires, take its kind and its lane. */
+	workers?: { live: number; able: number };
+	missingCapabilities?: string[];
+	examinedAt: number;
+}
+
 export interface ExecutionPage {
 	executions: Execution[];
 	nextCursor?: string;

@@ -137,6 +137,25 @@ export const execution = Type.Object({
 	completedAt: optional(at),
 });
 
+export const explanation = Type.Object({
+	id: Type.String(),
+	publicState,
+	state,
+	summary: Type.String({ description: "The first reason" }),
+	reasons: Type.Array(Type.String(), { description: "What keeps it from running, the foremost first" }),
+	lane: Type.Object({ name: Type.String(), state: one("active", "paused", "draining") }),
+	position: optional(
+		Type.Object({
+			ahead: Type.Integer({ description: "How many would be handed out before it" }),
+			exact: Type.Boolean({ description: "False when counting stopped" }),
+			aheadInKey: optional(count),
+		}),
+	),
+	workers: optional(Type.Object({ live: count, able: count })),
+	missingCapabilities: optional(Type.Array(Type.String())),
+	examinedAt: at,
+});
+
 export const executionPage = Type.Object({
 	executions: Type.Array(execution),
 	nextCursor: optional(Type.String({ description: "Left out on the last page" })),
@@ -286,6 +305,7 @@ const held: true[] = [
 	true satisfies Same<Shown<typeof created>, replies.Created>,
 	true satisfies Same<Shown<typeof createdItem>, replies.CreatedItem>,
 	true satisfies Same<Shown<typeof execution>, replies.Execution>,
+	true satisfies Same<Shown<typeof explanation>, replies.Explanation>,
 	true satisfies Same<Shown<typeof executionPage>, replies.ExecutionPage>,
 	true satisfies Same<Shown<typeof bulk>, replies.BulkReply>,
 	true satisfies Same<Shown<typeof attempt>, replies.AttemptView>,

@@ -99,6 +99,11 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 		return this.backend.executions.get(id);
 	}
 
+	/** Why it does not run, worked out now. */
+	explain(id: string) {
+		return this.backend.executions.explain(id);
+	}
+
 	list(request: ListRequest = {}) {
 		return this.backend.executions.list(request);
 	}

@@ -27,6 +27,7 @@ export const ACCESS = {
 	"GET /v1/executions/:id/wait": READ,
 	"GET /v1/executions/:id/events": READ,
 	"GET /v1/executions/:id/attempts": READ,
+	"GET /v1/executions/:id/explain": READ,
 	"POST /v1/executions/:id/cancel": CANCEL,
 	"POST /v1/executions/:id/replay": OPERATE,
 	"POST /v1/executions/:id/priority": OPERATE,

@@ -11,7 +11,9 @@ async function commandNames(): Promise<string[]> {
 
 test("docs/cli.md is what --help says (vitest -u writes it anew)", async () => {
 	const names = await commandNames();
-	expect(names).toEqual("serve dev submit get list wait events cancel replay lanes workers doctor bench".split(" "));
+	expect(names).toEqual(
+		"serve dev submit get list wait events explain cancel replay lanes workers doctor bench".split(" "),
+	);
 	const parts = [
 		"# Command line",
 		"After `npm run build`, `npx flowfabric` in a checkout; in a project that depends on it, likewise. This page is the\noutput of `--help`; a test keeps it so.",

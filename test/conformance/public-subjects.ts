@@ -10,6 +10,7 @@ import { claimRequestCases } from "./public-cases/claim-requests.ts";
 import { claimWaitingCases } from "./public-cases/claim-waiting.ts";
 import { creationCases } from "./public-cases/creation.ts";
 import { eventWaitingCases } from "./public-cases/event-waiting.ts";
+import { explainCases } from "./public-cases/explaining.ts";
 import { fairnessCases } from "./public-cases/fairness.ts";
 import { feedCases } from "./public-cases/feeds.ts";
 import { fenceCases } from "./public-cases/fences.ts";
@@ -76,6 +77,7 @@ const always: Subjects = {
 	"lane states": laneStateCases,
 	grants: grantCases,
 	routes: routeCases,
+	explaining: explainCases,
 	fairness: fairnessCases,
 	feeds: feedCases,
 	administration: administrationCases,

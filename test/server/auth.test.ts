@@ -11,6 +11,7 @@ const reads = [
 	"GET /v1/executions/:id/wait",
 	"GET /v1/executions/:id/events",
 	"GET /v1/executions/:id/attempts",
+	"GET /v1/executions/:id/explain",
 	"GET /v1/workers",
 	"GET /v1/lanes",
 	"GET /v1/events",

@@ -16,12 +16,13 @@ import {
 	revokeLeaseRequest,
 	waitRequest,
 } from "../../contract/executions.ts";
-import type { CreatedItem, EventPage, Execution, FollowedEvent } from "../../contract/replies.ts";
+import type { CreatedItem, EventPage, Execution, Explanation, FollowedEvent } from "../../contract/replies.ts";
 import { checkSetTags, type SetTagsRequest, setTagsRequest } from "../../contract/tags.ts";
 import { decodeEvent } from "../../kernel/events.ts";
 import { type AttemptRecord, attemptKey } from "../../kernel/records/attempt.ts";
 import type { LoggedEvent, LogPosition } from "../../store/port.ts";
 import { decodeCursor, encodeCursor } from "../cursor.ts";
+import { explain } from "../explaining.ts";
 import { findExecutions } from "../listing.ts";
 import { show, showAll } from "../showing.ts";
 import { createCommand } from "../submission.ts";
@@ -56,6 +57,10 @@ export class LocalExecutions implements ExecutionCalls {
 
 	async get(id: string): Promise<Execution> {
 		return show(this.#desk, await this.#desk.read(id));
+	}
+
+	async explain(id: string): Promise<Explanation> {
+		return explain(this.#desk, id);
 	}
 
 	async list(request: ListRequest = {}) {

@@ -87,6 +87,12 @@ export function executionRoutes(frame: Frame): Route[] {
 				wantsStream(request) ? follow(frame, request, reply) : events(frame, request, reply),
 		},
 		{
+			name: "GET /v1/executions/:id/explain",
+			summary: "Why it does not run, worked out now: its position, what blocks it, which capability nobody offers",
+			replies: { 200: replies.explanation },
+			handle: (request) => request.caller.backend.executions.explain(idOf(request)),
+		},
+		{
 			name: "GET /v1/executions/:id/attempts",
 			summary: "Every attempt so far",
 			replies: { 200: Type.Object({ attempts: Type.Array(replies.attempt) }) },

@@ -1,0 +1,33 @@
+import type { Command } from "commander";
+import { asksServer, atServer, type ServerFlags } from "../connection.ts";
+import { printFields } from "../format/table.ts";
+import { examples, type Frame } from "../frame.ts";
+
+export function addExplain(program: Command, frame: Frame): void {
+	const command = program
+		.command("explain <id>")
+		.summary("work out why an execution is not running")
+		.description(
+			"Works out, now, why an execution is not running: what stands before it on its lane, which capability nobody offers, whether its lane is paused, what it waits for.",
+		);
+	asksServer(command).action((id: string, flags: ServerFlags) =>
+		atServer(frame, flags, async (ff) => {
+			const { terminal } = frame;
+			const told = await ff.explain(id);
+			if (flags.json) return terminal.json(told);
+			terminal.print(`${id} ${terminal.style("bold", told.publicState)}`);
+			for (const reason of told.reasons) terminal.print(`  ${reason}`);
+			terminal.print();
+			const { position, workers, lane, missingCapabilities } = told;
+			printFields(terminal, [
+				["lane", `${lane.name} (${lane.state})`],
+				...(position
+					? [["position", `${position.exact ? "" : "at least "}${position.ahead + 1}`] as [string, string]]
+					: []),
+				...(workers ? [["workers", `${workers.live} live, ${workers.able} could take it`] as [string, string]] : []),
+				...(missingCapabilities ? [["nobody offers", missingCapabilities.join(", ")] as [string, string]] : []),
+			]);
+		}),
+	);
+	examples(command, ["flowfabric explain ex_…", "flowfabric explain ex_… --json | jq -r .summary"]);
+}

@@ -1,0 +1,118 @@
+import { expect } from "vitest";
+import { type PublicCase, refusal, unknownId } from "../scene.ts";
+
+export function explainCases(test: PublicCase): void {
+	test("work that waits is told its position on its lane, over all kinds and partitions", async (scene) => {
+		const ids: string[] = [];
+		for (let n = 0; n < 12; n++) {
+			ids.push(await scene.create({ lane: "media", kind: `k${n % 3}` }));
+			await scene.clock.advance(1);
+		}
+		await scene.create({ lane: "other", priority: 9 });
+		for (const [n, id] of ids.entries()) {
+			expect(await scene.ff.explain(id)).toMatchObject({
+				id,
+				publicState: "waiting",
+				lane: { name: "media", state: "active" },
+				position: { ahead: n, exact: true },
+				workers: { live: 0, able: 0 },
+				examinedAt: scene.now,
+			});
+		}
+		const urgent = await scene.create({ lane: "media", priority: 1 });
+		expect((await scene.ff.explain(urgent)).summary).toBe("it is next on lane media, and no worker is registered");
+		expect((await scene.ff.explain(ids[0] as string)).summary).toBe("1 stand before it on lane media");
+	});
+
+	test("which capability nobody offers is told live, whether or not anybody has claimed", async (scene) => {
+		const id = await scene.create({ requiredCapabilities: ["gpu", "eu"] });
+		await scene.backend.workers.register("w", { workerId: "w", capabilities: ["eu"], lanes: ["default"] });
+		expect(await scene.ff.explain(id)).toMatchObject({
+			summary: "no live worker offers gpu",
+			missingCapabilities: ["gpu"],
+			workers: { live: 1, able: 0 },
+			state: { eligibilityState: "eligible_now" },
+		});
+		await scene.claim();
+		expect(await scene.ff.explain(id)).toMatchObject({
+			summary: "no live worker offers gpu",
+			state: { eligibilityState: "blocked_by_route" },
+		});
+		await scene.backend.workers.register("g", { workerId: "w", capabilities: ["eu", "gpu"], lanes: ["default"] });
+		const told = await scene.ff.explain(id);
+		expect(told).toMatchObject({ workers: { live: 2, able: 1 }, position: { ahead: 0 } });
+		expect(told).not.toHaveProperty("missingCapabilities");
+	});
+
+	test("a kind or lane that no live worker takes is named", async (scene) => {
+		const id = await scene.create({ kind: "rare" });
+		await scene.backend.workers.register("w", {
+			workerId: "w",
+			capabilities: [],
+			kinds: ["common"],
+			lanes: ["default"],
+		});
+		expect(await scene.ff.explain(id)).toMatchObject({ summary: "no live worker takes kind rare on lane default" });
+	});
+
+	test("a paused lane is named first", async (scene) => {
+		const id = await scene.create({ lane: "media" });
+		await scene.backend.lanes.pause("media");
+		expect(await scene.ff.explain(id)).toMatchObject({
+			summary: "lane media is paused",
+			lane: { name: "media", state: "paused" },
+			state: { eligibilityState: "blocked_by_lane_state", blockingReason: "paused_by_policy" },
+		});
+	});
+
+	test("what waits for a time says until when, and what for", async (scene) => {
+		const id = await scene.create({ delayMs: 5000 });
+		const told = await scene.ff.explain(id);
+		expect(told.summary).toBe(`delayed until ${new Date(scene.now + 5000).toISOString()}`);
+		expect(told).not.toHaveProperty("position");
+	});
+
+	test("who holds it is named: a lease, or a grant", async (scene) => {
+		const held = await scene.start({}, { instanceId: "holder", leaseMs: 5000 });
+		expect((await scene.ff.explain(held.id)).summary).toBe(
+			`it runs on holder, under a lease until ${new Date(scene.now + 5000).toISOString()}`,
+		);
+		const id = await scene.create();
+		await scene.backend.leases.grant({ workerId: "w", instanceId: "lucky", grantTtlMs: 1000 });
+		expect((await scene.ff.explain(id)).summary).toMatch(/^granted to lucky until /);
+	});
+
+	test("how it ended is told", async (scene) => {
+		const { id } = await scene.finished();
+		expect((await scene.ff.explain(id)).summary).toBe(`it ended well at ${new Date(scene.now).toISOString()}`);
+		const other = await scene.start();
+		await scene.backend.leases.fail(other.id, { fence: other.fence, reason: "broken" });
+		expect((await scene.ff.explain(other.id)).summary).toMatch(/^it ended failed at .*: broken$/);
+	});
+
+	test("work under a fairness key is told what of its key comes before it", async (scene) => {
+		const ids: string[] = [];
+		for (let n = 0; n < 20; n++) {
+			ids.push(await scene.create({ fairnessKey: "big" }));
+			await scene.clock.advance(1);
+		}
+		const told = await Promise.all(ids.map((id) => scene.ff.explain(id)));
+		expect(told.reduce((sum, { position }) => sum + (position?.aheadInKey ?? 0), 0)).toBeGreaterThan(0);
+		expect(told.every(({ position }) => position?.exact)).toBe(true);
+	});
+
+	test("what does not exist, or is another's, is not explained", async (scene) => {
+		expect(await refusal(scene.ff.explain(unknownId))).toMatchObject({ code: "execution_not_found" });
+		expect(await refusal(scene.ff.explain("nonsense"))).toMatchObject({ code: "invalid_input" });
+		const id = await scene.create({ namespace: "a" });
+		const bob = scene.as({ actor: "bob", namespace: "b" });
+		expect(await refusal(bob.executions.explain(id))).toMatchObject({ code: "execution_not_found" });
+	});
+
+	test("other tenants' work and workers are not counted", async (scene) => {
+		await scene.create({ namespace: "b", priority: 9 });
+		await scene.backend.workers.register("w", { workerId: "w", namespace: "b", capabilities: [], lanes: ["default"] });
+		const id = await scene.create({ namespace: "a" });
+		expect(await scene.ff.explain(id)).toMatchObject({ position: { ahead: 0 }, workers: { live: 0 } });
+	});
+}
