@@ -55,6 +55,11 @@ export class Preferences {
 		this.gathering = this.minding;
 	}
 
+	/** How many engines are there. */
+	get engines(): number {
+		return Math.max(1, this.#engines.length);
+	}
+
 	/** Who is there now, this engine among them; true when that changes anything. */
 	update(engines: readonly LiveEngine[]): boolean {
 		const told = JSON.stringify(engines);

@@ -55,6 +55,22 @@ export class ServerMetrics implements EngineObserver {
 				for (const { name, held } of Object.values(pools)) this.set({ pool: name }, held);
 			},
 		});
+		new Gauge({
+			name: "flowfabric_engines",
+			help: "Engines that work on this store, this one among them",
+			registers: [registry],
+			collect() {
+				this.set(engine.share.engines);
+			},
+		});
+		new Gauge({
+			name: "flowfabric_partitions_minded",
+			help: "Partitions whose due work is for this engine to do",
+			registers: [registry],
+			collect() {
+				this.set(engine.share.partitions);
+			},
+		});
 		this.#depths();
 		engine.observer = this;
 	}
