@@ -86,11 +86,13 @@ async function remaining(nodes: readonly string[], prefix: string): Promise<Reco
 		for await (const keys of client.scanStream({ match: `${prefix}*`, count: 1000 })) {
 			for (const key of keys as string[]) {
 				const [, sort = "settings"] = /^[^{]*\{\d+\}(.:?)/.exec(key) ?? [];
-				sorts[sort] = [...(sorts[sort] ?? []), key.slice(prefix.length)].sort();
+				sorts[sort] ??= [];
+				sorts[sort].push(key.slice(prefix.length));
 			}
 		}
 		client.disconnect();
 	}
+	for (const keys of Object.values(sorts)) keys.sort();
 	return sorts;
 }
 
