@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FlowFabric } from "../../src/index.ts";
+import { openBackend } from "../../src/library/open.ts";
+import { startServer } from "../../src/server/server.ts";
+import { hasValkey, ownStore, sharedValkey } from "../servers/valkey-server.ts";
+
+/** A server of its own on the store, and a client of it. */
+async function serve(url: string) {
+	const local = await openBackend(url, { partitions: 8 });
+	const server = await startServer({
+		engine: local.engine,
+		backendFor: (caller) => local.as(caller),
+		port: 0,
+		docs: false,
+	});
+	const ff = FlowFabric.connect(server.address);
+	return {
+		ff,
+		async close() {
+			await ff.close();
+			await server.close();
+			await local.close();
+		},
+	};
+}
+
+type Served = Awaited<ReturnType<typeof serve>>;
+
+describe.runIf(hasValkey())("two servers on one store behave as one", () => {
+	let here: Served;
+	let there: Served;
+	let drop: () => Promise<unknown>;
+
+	beforeAll(async () => {
+		const own = ownStore((await sharedValkey()).url);
+		drop = own.drop;
+		here = await serve(own.url);
+		there = await serve(own.url);
+	});
+
+	afterAll(async () => {
+		await here.close();
+		await there.close();
+		await drop();
+	});
+
+	test("what one accepted the other shows at once", async () => {
+		const { id } = await here.ff.submit("work", { n: 1 }, { lane: "shown" });
+		expect((await there.ff.get(id)).publicState).toBe("waiting");
+		expect((await there.ff.list({ lane: "shown" })).executions.map((execution) => execution.id)).toEqual([id]);
+		await there.ff.cancel(id);
+		expect((await here.ff.get(id)).publicState).toBe("cancelled");
+	});
+
+	test("a key stands for the same execution at both", async () => {
+		const first = await here.ff.submit("work", { n: 1 }, { lane: "keyed", idempotencyKey: "one" });
+		const again = await there.ff.submit("work", { n: 1 }, { lane: "keyed", idempotencyKey: "one" });
+		expect(again).toMatchObject({ id: first.id, created: false });
+	});
+
+	test("work submitted at one wakes a worker at the other, and its result the one who waits", async () => {
+		const worker = there.ff.worker({ lanes: ["woken"], concurrency: 4, handleSignals: false });
+		worker.handle("double", async (_context, { n }: { n: number }) => 2 * n);
+		await worker.start();
+		// The first may come before the worker has gone to wait; all others find it waiting.
+		for (let n = 0; n < 20; n++) {
+			const run = await here.ff.submit("double", { n }, { lane: "woken" });
+			expect(await run.result({ timeoutMs: 10_000 })).toBe(2 * n);
+		}
+		await worker.stop();
+	});
+
+	test("events of work that ends at one are followed at the other", async () => {
+		const { id } = await here.ff.submit("work", {}, { lane: "followed" });
+		const followed = (async () => {
+			const types: string[] = [];
+			for await (const { event } of here.ff.backend.executions.follow(id)) {
+				types.push(event.type);
+				if (event.type === "completed") return types;
+			}
+			return types;
+		})();
+		const [claimed] = await there.ff.backend.leases.claim({ lanes: ["followed"], workerId: "w", instanceId: "i" });
+		if (!claimed) throw new Error("nothing was claimed");
+		const fence = { leaseId: claimed.lease.id, epoch: claimed.lease.epoch };
+		await there.ff.backend.leases.complete(id, { fence });
+		expect(await followed).toEqual(["created", "claimed", "completed"]);
+	});
+
+	test("a lane paused at one hands out nothing at the other", async () => {
+		const { id } = await here.ff.submit("work", {}, { lane: "paused" });
+		await here.ff.backend.lanes.pause("paused");
+		const claim = { lanes: ["paused"], workerId: "w", instanceId: "i" };
+		expect(await there.ff.backend.leases.claim(claim)).toEqual([]);
+		const waiting = there.ff.backend.leases.claim({ ...claim, waitMs: 10_000 });
+		await here.ff.backend.lanes.resume("paused");
+		expect((await waiting).map((execution) => execution.id)).toEqual([id]);
+	});
+
+	test("never two leases: both are asked for the same work at once", async () => {
+		const ids = (await here.ff.submitMany(Array.from({ length: 200 }, () => ({ kind: "work", lane: "raced" })))).map(
+			(item) => (item.ok ? item.run.id : "refused"),
+		);
+		const taken: string[] = [];
+		const take = async ({ ff }: Served, instanceId: string) => {
+			for (;;) {
+				const claimed = await ff.backend.leases.claim({ lanes: ["raced"], workerId: "w", instanceId, max: 7 });
+				if (claimed.length === 0) return;
+				taken.push(...claimed.map((execution) => execution.id));
+			}
+		};
+		await Promise.all([take(here, "a"), take(there, "b"), take(here, "c"), take(there, "d")]);
+		expect(taken.sort()).toEqual(ids.sort());
+	});
+});
