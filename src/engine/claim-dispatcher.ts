@@ -39,6 +39,8 @@ export interface ClaimDispatcherOptions {
 	shared: boolean;
 	/** Where this engine comes first for a lane; undefined when it does everywhere. */
 	preferred(lane: string): ReadonlySet<number> | undefined;
+	/** Work that waits beyond what a claim offers; resolves when it has been seen to. */
+	examine(namespace: string, places: readonly [partition: number, queue: string][]): Promise<void> | undefined;
 	/** A lane was found paused: its queues are not looked at again before somebody says so. */
 	onPaused(partition: number, namespace: string, lane: string): void;
 	/** A partition could not be read and was passed over. */
@@ -64,14 +66,16 @@ export class ClaimDispatcher {
 	readonly #clock: Clock;
 	readonly #mint: UuidMint;
 	readonly #onPaused: ClaimDispatcherOptions["onPaused"];
+	readonly #examine: ClaimDispatcherOptions["examine"];
 	readonly waiting: WaitingClaims;
 	#closed = false;
 
-	constructor({ mint, onPaused, ...options }: ClaimDispatcherOptions) {
+	constructor({ mint, onPaused, examine, ...options }: ClaimDispatcherOptions) {
 		this.#runners = options.runners;
 		this.#clock = options.clock;
 		this.#mint = mint;
 		this.#onPaused = onPaused;
+		this.#examine = examine;
 		this.waiting = new WaitingClaims(options.clock);
 		this.work = new WorkFinder({ ...options, onWork: (queue) => this.waiting.wakeFor(queue) });
 	}
@@ -94,6 +98,11 @@ export class ClaimDispatcher {
 				let taken = await this.#take(claim, search);
 				if (taken.length === 0 && !claim.request?.repeated && (await this.#lookAround(search, waiter, signal))) {
 					taken = await this.#take(claim, search);
+				}
+				if (tries === 0) {
+					const beyond = this.work.beyond(claim);
+					const seenTo = beyond.length > 0 ? this.#examine(claim.namespace, beyond) : undefined;
+					if (taken.length === 0 && seenTo) await seenTo;
 				}
 				const left = deadline - this.#clock.monotonic();
 				const over = left <= 0 || signal?.aborted || this.#closed || claim.request?.repeated;

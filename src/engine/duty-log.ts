@@ -2,7 +2,9 @@ import type { ScannerView } from "../contract/replies.ts";
 import { DUTIES, type Duty } from "../kernel/timers.ts";
 
 /** The passes over all that is due, and the sweep that lets go of old events, count beside the duties themselves. */
-export type Scanner = Duty | "due" | "event_trimmer";
+export type Scanner = Duty | (typeof SWEEPS)[number];
+
+const SWEEPS = ["unblock", "due", "event_trimmer"] as const;
 
 /** What one pass did for one duty. */
 export interface DutyRun {
@@ -15,7 +17,7 @@ export class DutyLog {
 	readonly #rows = new Map<Scanner, ScannerView>();
 
 	constructor() {
-		for (const name of [...DUTIES, "due", "event_trimmer"] as const) {
+		for (const name of [...DUTIES, ...SWEEPS]) {
 			this.#rows.set(name, { name, runs: 0, items: 0, errors: 0, parked: 0 });
 		}
 	}

@@ -7,9 +7,10 @@ import { DUE_QUEUE, ELIGIBLE } from "../kernel/placement.ts";
 import { ENGINES_SLOT } from "../kernel/records/engines.ts";
 import type { Errand } from "../kernel/rules/tick.ts";
 import { EVENT_LOG, type Notice, type Store } from "../store/port.ts";
+import { Attendance } from "./attendance.ts";
 import { ClaimDispatcher } from "./claim-dispatcher.ts";
 import { ClaimRequests } from "./claim-requests.ts";
-import { DutyLog } from "./duty-log.ts";
+import { DutyLog, type Scanner } from "./duty-log.ts";
 import { EventTrimmer } from "./event-trimmer.ts";
 import { Gathering } from "./gathering.ts";
 import { LaneKeeper } from "./lane-keeper.ts";
@@ -20,6 +21,8 @@ import { type BatchReport, PartitionRunner } from "./partition-runner.ts";
 import { PausedLanes } from "./paused-lanes.ts";
 import { Preferences } from "./preferences.ts";
 import { type LiveEngine, Presence, type PresenceTimes } from "./presence.ts";
+import { Registry } from "./registry.ts";
+import { RouteKeeper } from "./route-keeper.ts";
 import { Sweep } from "./sweep.ts";
 import { Throughput } from "./throughput.ts";
 import type { UnitDraft } from "./unit-draft.ts";
@@ -66,6 +69,9 @@ export class Engine {
 	readonly mint: UuidMint;
 	readonly gathering: Gathering;
 	readonly lanes: LaneKeeper;
+	readonly registry: Registry;
+	readonly attendance: Attendance;
+	readonly routes: RouteKeeper;
 	readonly watchers = new Watchers();
 	readonly counters: EngineCounters = { commands: 0, units: 0, commits: 0, lost: 0, worstLosses: 0 };
 	readonly duties = new DutyLog();
@@ -123,6 +129,19 @@ export class Engine {
 		this.mint = new UuidMint(() => this.now(), options.randomHex);
 		this.gathering = new Gathering(this.runners);
 		this.lanes = new LaneKeeper(this.runners);
+		this.registry = new Registry({ runners: this.runners, kernel: this.kernel });
+		this.routes = new RouteKeeper({
+			runners: this.runners,
+			registry: this.registry,
+			work: () => this.dispatcher.work,
+			onFailure: (error) => this.#scannerFailed("unblock", "work nobody can serve could not be moved", error),
+		});
+		this.attendance = new Attendance({
+			registry: this.registry,
+			clock: this.clock,
+			onArrival: (namespace, capabilities) => this.routes.released(namespace, capabilities),
+			onFailure: (error) => this.#scannerFailed("worker_expiry", "workers could not be kept registered", error),
+		});
 		this.#pausedLanes = new PausedLanes(this);
 		this.dispatcher = new ClaimDispatcher({
 			runners: this.runners,
@@ -130,6 +149,7 @@ export class Engine {
 			mint: this.mint,
 			shared: this.store.shared,
 			preferred: (lane) => this.#preferences.inLane(lane),
+			examine: (namespace, places) => this.routes.examine(namespace, places),
 			onPaused: (partition, namespace, lane) => this.#pausedLanes.found(partition, namespace, lane),
 			onSkipped: (_, error) => this.#skipped(error),
 		});
@@ -157,7 +177,7 @@ export class Engine {
 			runners: this.runners,
 			clock: this.clock,
 			onChanged: (changed) => this.#lookAnew(changed),
-			afterPass: () => this.#trimEvents(),
+			afterPass: (changed) => this.#afterSweep(changed),
 		});
 		const meetingPlace = this.runners[ENGINES_SLOT % partitions];
 		this.#presence =
@@ -237,6 +257,7 @@ export class Engine {
 	async close(): Promise<void> {
 		this.#closed = true;
 		this.#sweep.close();
+		this.attendance.close();
 		this.dispatcher.close();
 		this.watchers.changedAll();
 		await this.#minding.close();
@@ -332,6 +353,33 @@ export class Engine {
 		if (!this.#preferences.update(engines)) return;
 		this.#minding.mind(this.#preferences.minding);
 		this.gathering.prefer(this.#preferences.gathering);
+	}
+
+	#scannerFailed(name: Scanner, about: string, error: unknown): void {
+		if (this.#closed) return;
+		this.duties.failed(name);
+		this.#onFault({ about, error });
+	}
+
+	/** What is done now and then, whether or not anything called for it. One that fails keeps no other from its turn. */
+	async #afterSweep(changed: readonly number[]): Promise<void> {
+		await this.#trimEvents();
+		await this.#scan("unblock", "blocked work could not be looked over", () =>
+			this.routes.pass(this.#minding.own, changed),
+		);
+	}
+
+	/** One pass of something that is not due at a time of its own; its next one comes whatever becomes of this. */
+	async #scan(name: Scanner, about: string, pass: () => Promise<number>): Promise<void> {
+		if (this.#closed) return;
+		const startedAt = this.now();
+		const began = this.clock.monotonic();
+		try {
+			const items = await pass();
+			this.duties.ran(name, startedAt, this.clock.monotonic() - began, { items });
+		} catch (error) {
+			this.#scannerFailed(name, about, error);
+		}
 	}
 
 	async #trimEvents(): Promise<void> {

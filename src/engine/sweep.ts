@@ -9,7 +9,8 @@ export interface SweepOptions {
 	clock: Clock;
 	/** These partitions have changed since the last sweep. */
 	onChanged(partitions: readonly number[]): void;
-	afterPass(): Promise<void>;
+	/** With the same partitions, once they were told of. */
+	afterPass(changed: readonly number[]): Promise<void>;
 }
 
 /**
@@ -52,7 +53,7 @@ export class Sweep {
 		const changed = await this.#changed();
 		if (this.#closed) return;
 		onChanged(changed);
-		await afterPass();
+		await afterPass(changed);
 	}
 
 	/** Partitions with commits since they were last asked; also those that do not answer. */

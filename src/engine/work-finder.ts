@@ -107,6 +107,20 @@ export class WorkFinder {
 		return this.#hints.has(wanted);
 	}
 
+	/** Queues of a claim's lanes with work that requires more than it offers. */
+	beyond({ namespace, lanes, offer }: Wanted): [partition: number, queue: string][] {
+		if (this.#hints.demanding === 0) return [];
+		return lanes.flatMap((lane) => this.#hints.beyond(namespace, lane, offer));
+	}
+
+	/** Somebody looks into a queue; to be called if it was empty. */
+	looking(partition: number, queue: string): () => void {
+		const stamp = this.#hints.stampOf(partition, queue);
+		return () => {
+			if (stamp !== undefined) this.#hints.cool(partition, queue, stamp);
+		};
+	}
+
 	/** Looks anew at these partitions: notices may have been missed, or what kept their work back is gone. */
 	lookAt(partitions: readonly number[]): Promise<void> {
 		return this.#looks.refresh(partitions);

@@ -42,6 +42,8 @@ export class WorkHints {
 	readonly #stamps: readonly Map<string, number>[];
 	readonly #heads: readonly QueueHeads[];
 	#stamp = 0;
+	/** Hot queues with work that requires something. */
+	demanding = 0;
 
 	constructor(heads: readonly QueueHeads[]) {
 		this.#heads = heads;
@@ -62,7 +64,8 @@ export class WorkHints {
 		const known = stamps.has(queue);
 		stamps.set(queue, ++this.#stamp);
 		if (known) return;
-		const { prefix } = classOf(queue);
+		const { prefix, requiredCapabilities } = classOf(queue);
+		if (requiredCapabilities.length > 0) this.demanding += 1;
 		let partitions = this.#hot.get(prefix);
 		if (!partitions) this.#hot.set(prefix, (partitions = new Map()));
 		let lane = partitions.get(partition);
@@ -74,9 +77,10 @@ export class WorkHints {
 	/** Nothing was found in it by a look that began at this stamp. */
 	cool(partition: number, queue: string, stamp = this.stampOf(partition, queue)): void {
 		const stamps = this.#stamps[partition];
-		if (stamps?.get(queue) !== stamp) return;
+		if (!stamps?.has(queue) || stamps.get(queue) !== stamp) return;
 		stamps?.delete(queue);
-		const { prefix } = classOf(queue);
+		const { prefix, requiredCapabilities } = classOf(queue);
+		if (requiredCapabilities.length > 0) this.demanding -= 1;
 		const partitions = this.#hot.get(prefix);
 		const lane = partitions?.get(partition);
 		if (!lane) return;

@@ -45,6 +45,9 @@ import {
 import { type NoteTrimCommand, type NoteTrimOutcome, noteTrim } from "./rules/note-trim.ts";
 import { type ProgressCommand, type ProgressOutcome, progress } from "./rules/progress.ts";
 import {
+	type BeatCommand,
+	type BeatOutcome,
+	beat,
 	type RegisterWorkerCommand,
 	type RegisterWorkerOutcome,
 	type RemoveWorkerCommand,
@@ -88,6 +91,7 @@ export interface Rules {
 	delete: Rule<DeleteCommand, DeleteOutcome>;
 	tick: Rule<TickCommand, TickOutcome>;
 	registerWorker: Rule<RegisterWorkerCommand, RegisterWorkerOutcome>;
+	beat: Rule<BeatCommand, BeatOutcome>;
 	removeWorker: Rule<RemoveWorkerCommand, RemoveWorkerOutcome>;
 	changeLane: Rule<ChangeLaneCommand, ChangeLaneOutcome>;
 	copyLane: Rule<CopyLaneCommand, CopyLaneOutcome>;
@@ -134,6 +138,7 @@ export const kernel: Kernel = {
 		delete: remove,
 		tick,
 		registerWorker,
+		beat,
 		removeWorker,
 		changeLane,
 		copyLane,

@@ -23,3 +23,13 @@ export function offersAll(offered: readonly string[], required: readonly string[
 	}
 	return true;
 }
+
+/** What no live worker has, for a person. */
+export function describeLack(
+	required: readonly string[],
+	workers: readonly { capabilities: readonly string[] }[],
+): string {
+	const missing = required.filter((token) => !workers.some(({ capabilities }) => capabilities.includes(token)));
+	if (missing.length > 0) return `no live worker offers ${missing.join(", ")}`;
+	return `no live worker offers ${required.join(", ")} together`;
+}

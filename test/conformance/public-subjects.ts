@@ -31,6 +31,7 @@ import { renewalCases } from "./public-cases/renewals.ts";
 import { reopeningCases } from "./public-cases/reopening.ts";
 import { retentionCases } from "./public-cases/retention.ts";
 import { retryCases } from "./public-cases/retries.ts";
+import { routeCases } from "./public-cases/routes.ts";
 import { situationCases } from "./public-cases/situations.ts";
 import { tagCases } from "./public-cases/tags.ts";
 import { tenantCases } from "./public-cases/tenants.ts";
@@ -74,6 +75,7 @@ const always: Subjects = {
 	lanes: laneCases,
 	"lane states": laneStateCases,
 	grants: grantCases,
+	routes: routeCases,
 	fairness: fairnessCases,
 	feeds: feedCases,
 	administration: administrationCases,

@@ -43,10 +43,11 @@ it("an engine with nothing to do asks the store nothing between two sweeps", asy
 	await clock.advance(SWEEP_EVERY - MINUTE);
 	expect(calls).toEqual({});
 	await clock.advance(MINUTE);
-	// The first sweep: whether a partition has changed, and those that have; the age of events; one look for who waits.
-	expect(calls).toEqual({ lastCommit: 8, first: 1, queues: 1, events: 8, read: 1 });
+	// The first sweep: whether a partition has changed, and those that have; the age of events; whether work is blocked;
+	// one look for who waits.
+	expect(calls).toEqual({ lastCommit: 8, first: 1, queues: 1 + 8, events: 8, read: 1 });
 	await clock.advance(SWEEP_EVERY);
-	expect(calls).toEqual({ lastCommit: 16, first: 1, queues: 1, events: 8, read: 2 });
+	expect(calls).toEqual({ lastCommit: 16, first: 1, queues: 1 + 8, events: 8, read: 2 });
 	await engine.close();
 	await reader.catch(() => {});
 });

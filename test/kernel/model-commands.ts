@@ -89,11 +89,13 @@ export function renew(it: ModelExecution, fence: ModelFence | undefined, ttl: nu
 	const { lease } = it.situation;
 	lease.ttl = ttl ?? lease.ttl;
 	lease.until = now + lease.ttl;
-	if (!it.cancel) return { ok: true, expiresAt: lease.until };
+	const holder = { namespace: "default", instanceId: "w-1" };
+	if (!it.cancel) return { ok: true, expiresAt: lease.until, holder };
 	const { reason } = it.cancel;
 	return {
 		ok: true,
 		expiresAt: lease.until,
+		holder,
 		cancelRequested: true,
 		...(reason === undefined ? undefined : { reason }),
 	};

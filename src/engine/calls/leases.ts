@@ -8,6 +8,7 @@ import type { CommandOf } from "../../kernel/kernel.ts";
 import type { Offer } from "../../kernel/matching.ts";
 import { resultBlobKey } from "../../kernel/payload.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
+import type { Claim } from "../claim-dispatcher.ts";
 import { sameOffer } from "../offers.ts";
 import { asValue, contentOf, inlineValue, pack } from "../payloads.ts";
 import { checkDelayUntil } from "../submission.ts";
@@ -51,9 +52,9 @@ export class LocalLeases implements LeaseCalls {
 		const offer = offerOf(kinds, who.capabilities);
 		const claim = { namespace, lanes, offer, max, leaseMs, waitMs, workerId, instanceId };
 		const { dispatcher, claimRequests } = this.#desk.engine;
-		const records = await (requestId === undefined
-			? dispatcher.claim(claim, signal)
-			: claimRequests.claim(claim, requestId, signal));
+		const records = await this.#attend(claim, () =>
+			requestId === undefined ? dispatcher.claim(claim, signal) : claimRequests.claim(claim, requestId, signal),
+		);
 		const views = records.map((record) => this.#claimed(record));
 		return views.some((view) => view instanceof Promise) ? Promise.all(views) : (views as ClaimedExecution[]);
 	}
@@ -65,7 +66,7 @@ export class LocalLeases implements LeaseCalls {
 		this.#desk.engine.refuseIfClosed();
 		const offer = offerOf(given.kinds, given.capabilities);
 		const claim = { namespace, lanes, offer, max: 1, leaseMs: 0, waitMs, workerId, instanceId, grantTtlMs };
-		const [reserved] = await this.#desk.engine.dispatcher.claim(claim, signal);
+		const [reserved] = await this.#attend(claim, () => this.#desk.engine.dispatcher.claim(claim, signal));
 		if (!reserved?.grant) return null;
 		return { grantId: reserved.grant.id, executionId: reserved.id, expiresAt: reserved.grant.expiresAt };
 	}
@@ -91,12 +92,13 @@ export class LocalLeases implements LeaseCalls {
 		return Promise.all(
 			leases.map(async ({ executionId, leaseId, epoch }) => {
 				try {
-					const { ok, expiresAt, cancelRequested, reason } = await this.#desk.run("renew", {
+					const { ok, expiresAt, holder, cancelRequested, reason } = await this.#desk.run("renew", {
 						op: "renew",
 						executionId,
 						fence: { leaseId, epoch },
 						...(leaseMs === undefined ? undefined : { leaseMs }),
 					});
+					this.#desk.engine.attendance.renewed(holder.namespace, holder.instanceId);
 					return {
 						executionId,
 						ok,
@@ -189,6 +191,19 @@ export class LocalLeases implements LeaseCalls {
 
 	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void {
 		return this.#desk.notices.listen(instanceId, listener, this.#desk.caller.namespace);
+	}
+
+	/** Whoever claims is there; what waited for somebody like that is released before its claim looks for work. */
+	async #attend<T>({ namespace, instanceId, workerId, lanes, offer }: Claim, claim: () => Promise<T>): Promise<T> {
+		const { capabilities, kinds } = offer;
+		const visitor = { namespace, instanceId, workerId, lanes, capabilities, kinds: kinds ?? null };
+		const { arrival, leave } = this.#desk.engine.attendance.enter(visitor);
+		try {
+			if (arrival) await arrival;
+			return await claim();
+		} finally {
+			leave();
+		}
 	}
 
 	/** Most inputs are inside their record; only one kept apart has to be waited for. */

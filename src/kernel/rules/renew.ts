@@ -12,7 +12,13 @@ export interface RenewCommand extends Target {
 	leaseMs?: number;
 }
 
-export type RenewOutcome = Outcome<{ expiresAt: number; cancelRequested?: true; reason?: string }>;
+export type RenewOutcome = Outcome<{
+	expiresAt: number;
+	/** Whose lease it is. */
+	holder: { namespace: string; instanceId: string };
+	cancelRequested?: true;
+	reason?: string;
+}>;
 
 /** No transition and so no event: a lease counts its renewals and tells the number when it ends. */
 export function renew(tx: Tx, command: RenewCommand, now: number): RenewOutcome {
@@ -28,6 +34,13 @@ export function renew(tx: Tx, command: RenewCommand, now: number): RenewOutcome 
 		executionKey(record.id),
 		amend(record, { lease: { ...lease, ttlMs, expiresAt, renewals: (lease.renewals ?? 0) + 1 } }),
 	);
-	if (!cancel) return { ok: true, expiresAt };
-	return { ok: true, expiresAt, cancelRequested: true, ...(cancel.reason ? { reason: cancel.reason } : undefined) };
+	const holder = { namespace: record.namespace, instanceId: lease.instanceId };
+	if (!cancel) return { ok: true, expiresAt, holder };
+	return {
+		ok: true,
+		expiresAt,
+		holder,
+		cancelRequested: true,
+		...(cancel.reason ? { reason: cancel.reason } : undefined),
+	};
 }

@@ -1,0 +1,186 @@
+import { describeLack, offersAll } from "../kernel/matching.ts";
+import { classOfQueue, ROUTE, routeQueuePrefix, routeQueueSubject } from "../kernel/placement.ts";
+import { type WorkerRecord, workerExpiresAt } from "../kernel/records/worker.ts";
+import { type BlockRouteCommand, MOVED_PER_STEP, type RouteOutcome } from "../kernel/rules/route.ts";
+import type { PartitionRunner } from "./partition-runner.ts";
+import type { Registry } from "./registry.ts";
+import type { WorkFinder } from "./work-finder.ts";
+
+export interface RouteKeeperOptions {
+	runners: readonly PartitionRunner[];
+	registry: Registry;
+	work(): WorkFinder;
+	onFailure(error: unknown): void;
+}
+
+/** Partitions asked at the same time. */
+const IN_FLIGHT = 16;
+/** How many partitions it has never looked at a pass looks at. */
+const FIRST_LOOKS = 32;
+const MOST_REMEMBERED = 4096;
+/** Steps that move nothing although the store has something, before it is left to the next who looks. */
+const MOST_IDLE_STEPS = 5;
+
+/** A queue in one partition. */
+type Place = readonly [partition: number, queue: string];
+
+/**
+ * Moves work aside that no live worker of its namespace could serve, and back once one can. A claim that meets work
+ * beyond its own offer asks for it to be examined; that somebody else can serve it is remembered for as long as that one
+ * will be there, so one who cannot never costs those who can.
+ *
+ * The registry lives in a partition of its own, so a worker may come between the look at it and the move. Therefore
+ * whoever moved work aside looks once more, and whoever comes releases what waits; one of the two is the later.
+ */
+export class RouteKeeper {
+	readonly #options: RouteKeeperOptions;
+	/** Until when work that requires this can be served by somebody. */
+	readonly #servedUntil = new Map<string, number>();
+	/** Partitions a pass has looked at, and those where it found something that waits. */
+	readonly #looked = new Set<number>();
+	#holding: ReadonlySet<number> = new Set();
+
+	constructor(options: RouteKeeperOptions) {
+		this.#options = options;
+	}
+
+	/** Examines work that waits in these eligible queues; undefined when all of it can be served by somebody. */
+	examine(namespace: string, places: readonly Place[]): Promise<void> | undefined {
+		const { registry } = this.#options;
+		const now = registry.runnerOf(namespace).time.now();
+		const open = places.filter(([, queue]) => {
+			const until = this.#servedUntil.get(servedName(namespace, classOfQueue(queue).requiredCapabilities));
+			return until === undefined || until <= now;
+		});
+		return open.length > 0 ? this.#blockUnserved(namespace, open).catch(this.#options.onFailure) : undefined;
+	}
+
+	/** A worker with these capabilities has come: resolves when the first of what waited for it can be claimed. */
+	async released(namespace: string, capabilities: readonly string[]): Promise<void> {
+		const everywhere = [...this.#options.runners.keys()];
+		const places = await this.#queuesIn(everywhere, routeQueuePrefix(namespace));
+		await this.#release(places, (required) => offersAll(capabilities, required));
+	}
+
+	/** Somebody has gone: what is remembered of who can be served may no longer hold. */
+	gone(): void {
+		this.#servedUntil.clear();
+	}
+
+	/**
+	 * The net under all of this: one look at the registry of every namespace in which something waits. If it cannot be
+	 * read, everything of that namespace is released, and whoever claims next finds out. Of the partitions of this engine
+	 * only those are looked at that have changed, that held something back the last time, or that were never looked at,
+	 * a few of the last in each pass. Returns how many were moved.
+	 */
+	async pass(own: readonly number[], changed: readonly number[]): Promise<number> {
+		const { registry } = this.#options;
+		const fresh = own.filter((partition) => !this.#looked.has(partition)).slice(0, FIRST_LOOKS);
+		const wanted = new Set([...changed, ...this.#holding, ...fresh]);
+		const partitions = own.filter((partition) => wanted.has(partition));
+		for (const partition of fresh) this.#looked.add(partition);
+		const found = await this.#queuesIn(partitions, ROUTE);
+		this.#holding = new Set(found.map(([partition]) => partition));
+		let moved = 0;
+		for (const namespace of new Set(found.map(([, queue]) => routeQueueSubject(queue).namespace))) {
+			const workers = await registry.read(namespace).then(
+				(read) => read.workers,
+				() => undefined,
+			);
+			const mine = found.filter(([, queue]) => queue.startsWith(routeQueuePrefix(namespace)));
+			moved += await this.#release(
+				mine,
+				(required) => !workers || workers.some(({ capabilities }) => offersAll(capabilities, required)),
+			);
+		}
+		return moved;
+	}
+
+	async #blockUnserved(namespace: string, places: readonly Place[]): Promise<void> {
+		// What cannot be read may be anybody: nothing is moved then.
+		const { workers } = await this.#options.registry.read(namespace);
+		const moved = await Promise.all(
+			places.map(async ([partition, queue]) => {
+				const required = classOfQueue(queue).requiredCapabilities;
+				if (this.#rememberServed(namespace, required, workers)) return 0;
+				return this.#move(partition, { op: "blockRoute", queue, detail: describeLack(required, workers) });
+			}),
+		);
+		if (moved.every((count) => count === 0)) return;
+		const { workers: later } = await this.#options.registry.read(namespace);
+		for (const { capabilities, registeredAt } of later) {
+			const isNew = !workers.some(
+				(worker) => worker.registeredAt === registeredAt && worker.capabilities.length >= capabilities.length,
+			);
+			if (isNew && capabilities.length > 0) await this.released(namespace, capabilities);
+		}
+	}
+
+	#rememberServed(namespace: string, required: readonly string[], workers: readonly WorkerRecord[]): boolean {
+		const able = workers.filter(({ capabilities }) => offersAll(capabilities, required));
+		if (able.length === 0) return false;
+		if (this.#servedUntil.size >= MOST_REMEMBERED) this.#servedUntil.clear();
+		this.#servedUntil.set(servedName(namespace, required), Math.max(...able.map(workerExpiresAt)));
+		return true;
+	}
+
+	async #release(places: readonly Place[], isFor: (required: readonly string[]) => boolean): Promise<number> {
+		const served = places.filter(([, queue]) => isFor(routeQueueSubject(queue).requiredCapabilities));
+		const moved = await Promise.all(
+			served.map(([partition, queue]) => this.#move(partition, { op: "unblockRoute", queue })),
+		);
+		return moved.reduce((sum, count) => sum + count, 0);
+	}
+
+	/** Queues that are not empty, a few partitions at a time. */
+	async #queuesIn(partitions: readonly number[], prefix: string): Promise<Place[]> {
+		const found: Place[] = [];
+		for (let n = 0; n < partitions.length; n += IN_FLIGHT) {
+			const step = partitions.slice(n, n + IN_FLIGHT).map(async (partition) => {
+				const runner = this.#options.runners[partition] as PartitionRunner;
+				const { queues } = await runner.ask((store, at) => store.queues(at, prefix));
+				for (const queue of queues) found.push([partition, queue]);
+			});
+			await Promise.all(step);
+		}
+		return found;
+	}
+
+	/** Resolves after the first step with how many that moved; the rest follows, since a queue may be long. */
+	async #move(partition: number, move: Move): Promise<number> {
+		const first = await this.#step(partition, move);
+		const rest = async () => {
+			for (let moved = first, idle = 0; idle < MOST_IDLE_STEPS; ) {
+				if (moved < MOVED_PER_STEP && (await this.#isOver(partition, move))) return;
+				moved = await this.#step(partition, move);
+				idle = moved === 0 ? idle + 1 : 0;
+			}
+		};
+		const followed = rest().catch(this.#options.onFailure);
+		// A short queue is done with before anyone is told; nobody waits for a long one.
+		if (first < MOVED_PER_STEP) await followed;
+		return first;
+	}
+
+	async #step(partition: number, move: Move): Promise<number> {
+		const runner = this.#options.runners[partition] as PartitionRunner;
+		const outcome = await runner.run<RouteOutcome>({ ...move, actor: "unblock" } as BlockRouteCommand);
+		if (!outcome.ok) throw new Error(outcome.code);
+		return outcome.moved;
+	}
+
+	/** Only the store can say that a queue is empty; claims are told, lest they have it examined again and again. */
+	async #isOver(partition: number, { queue }: Move): Promise<boolean> {
+		const { runners, work } = this.#options;
+		const runner = runners[partition] as PartitionRunner;
+		const emptied = work().looking(partition, queue);
+		const { entries } = await runner.ask((store, at) => store.first(at, queue, 1));
+		if (entries.length > 0) runner.heads.forget(queue);
+		else emptied();
+		return entries.length === 0;
+	}
+}
+
+type Move = { op: "blockRoute"; queue: string; detail: string } | { op: "unblockRoute"; queue: string };
+
+const servedName = (namespace: string, required: readonly string[]): string => `${namespace} ${required.join(" ")}`;
