@@ -4,6 +4,7 @@ import type { ClaimedExecution, GrantView, WorkerNotice } from "../../contract/r
 import * as protocol from "../../contract/worker-protocol.ts";
 import { capabilitySet } from "../../contract/workers.ts";
 import { SLOTS, slotOfId } from "../../kernel/ids.ts";
+import type { CommandOf } from "../../kernel/kernel.ts";
 import type { Offer } from "../../kernel/matching.ts";
 import { resultBlobKey } from "../../kernel/payload.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
@@ -120,13 +121,10 @@ export class LocalLeases implements LeaseCalls {
 			contentType: given.contentType,
 		});
 		const { payload, blob } = pack(content, resultBlobKey(id, given.fence?.epoch ?? 0));
-		const { publicState } = await this.#desk.run("complete", {
-			op: "complete",
-			executionId: id,
-			...(given.fence ? { fence: given.fence } : undefined),
-			result: payload,
-			...(blob ? { resultBlob: blob } : undefined),
-		});
+		const command: CommandOf<"complete"> = { op: "complete", executionId: id, result: payload };
+		if (given.fence) command.fence = given.fence;
+		if (blob) command.resultBlob = blob;
+		const { publicState } = await this.#desk.run("complete", command);
 		return { publicState };
 	}
 
