@@ -1,7 +1,7 @@
 import type { PartitionRunner } from "./partition-runner.ts";
 
 /** Work that joins one commit before the next partition is begun: more gains little, and keeps the others waiting. */
-const ENOUGH = 32;
+const ENOUGH = 64;
 
 /**
  * Chooses the partition of new work that may live anywhere. Spread evenly, work that arrives together would go out in as

@@ -62,18 +62,21 @@ export function claimedView(
 ): ClaimedExecution {
 	const { attempt, lease } = record;
 	if (!attempt || !lease) throw new TypeError(`${record.id} was claimed without a lease`);
-	return {
+	// Assigned rather than spread: there is one per lifecycle, and a spread that adds nothing costs as much as the rest.
+	const view: ClaimedExecution = {
 		id: record.id,
 		kind: record.kind,
 		namespace: record.namespace,
 		lane: record.lane,
-		...(input && ("base64" in input ? { inputBase64: input.base64 } : { input: input.value })),
 		contentType: record.input?.contentType ?? JSON_CONTENT,
 		attempt: { index: attempt.index, type: attempt.type },
 		lease: { id: lease.id, epoch: lease.epoch, expiresAt: lease.expiresAt },
-		...(record.policy.timeouts ? { timeouts: record.policy.timeouts } : undefined),
 		tags: { ...record.tags },
-		...(record.flowId ? { flowId: record.flowId } : undefined),
-		...(record.traceparent ? { traceparent: record.traceparent } : undefined),
 	};
+	if (input && "base64" in input) view.inputBase64 = input.base64;
+	else if (input) view.input = input.value;
+	if (record.policy.timeouts) view.timeouts = record.policy.timeouts;
+	if (record.flowId) view.flowId = record.flowId;
+	if (record.traceparent) view.traceparent = record.traceparent;
+	return view;
 }

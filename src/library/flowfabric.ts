@@ -67,7 +67,8 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 		input?: K[N]["input"],
 		options: SubmitOptions = {},
 	): Promise<Run<K[N]["result"]>> {
-		const request: CreateRequest = { ...options, kind, ...inputFields(input) };
+		const request: CreateRequest = { ...options, kind };
+		if (input !== undefined) Object.assign(request, inputFields(input));
 		continueTrace(request);
 		return new Run(this.backend, await this.backend.executions.create(request));
 	}

@@ -29,27 +29,43 @@ export type Handler<I = never, R = unknown> = (ctx: Context<I>, input: I) => Pro
 /** Wraps every handler of a worker; `next` runs the rest and gives the handler's result. */
 export type Middleware = (ctx: Context, next: () => Promise<unknown>) => Promise<unknown>;
 
-export function makeContext(
-	backend: Backend,
-	claimed: ClaimedExecution,
-	signal: () => AbortSignal,
-	log: Logger,
-): Context {
-	const { id, kind, namespace, lane, tags, traceparent, lease } = claimed;
-	const fence = { leaseId: lease.id, epoch: lease.epoch };
-	return {
-		execution: { id, kind, namespace, lane, tags, ...(traceparent === undefined ? undefined : { traceparent }) },
-		attempt: claimed.attempt,
-		input: inputOf(claimed),
-		contentType: claimed.contentType,
-		get signal() {
-			return signal();
-		},
-		log,
-		async progress(progress) {
-			await backend.leases.progress(id, { fence, ...progress });
-		},
-	};
+/** What a context takes from the run it belongs to; made only when asked for, as many handlers never do. */
+export interface RunParts {
+	readonly signal: AbortSignal;
+	readonly log: Logger;
+	readonly fence: { leaseId: string; epoch: number };
+}
+
+export class RunContext implements Context {
+	readonly execution: Context["execution"];
+	readonly attempt: Context["attempt"];
+	readonly input: unknown;
+	readonly contentType: string;
+	readonly #backend: Backend;
+	readonly #run: RunParts;
+
+	constructor(backend: Backend, claimed: ClaimedExecution, run: RunParts) {
+		const { id, kind, namespace, lane, tags, traceparent } = claimed;
+		this.execution = { id, kind, namespace, lane, tags };
+		if (traceparent !== undefined) this.execution.traceparent = traceparent;
+		this.attempt = claimed.attempt;
+		this.input = inputOf(claimed);
+		this.contentType = claimed.contentType;
+		this.#backend = backend;
+		this.#run = run;
+	}
+
+	get signal(): AbortSignal {
+		return this.#run.signal;
+	}
+
+	get log(): Logger {
+		return this.#run.log;
+	}
+
+	async progress(progress: { percent?: number; message?: string }): Promise<void> {
+		await this.#backend.leases.progress(this.execution.id, { fence: this.#run.fence, ...progress });
+	}
 }
 
 /** JSON and text as values, everything else as bytes. */

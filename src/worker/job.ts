@@ -3,12 +3,12 @@ import type { Clock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import { MAX_DELAY_MS } from "../contract/fields.ts";
 import type { ClaimedExecution, RenewedLease } from "../contract/replies.ts";
-import { MAX_REASON } from "../contract/worker-protocol.ts";
+import { type CompleteRequest, MAX_REASON } from "../contract/worker-protocol.ts";
 import { inSpan, type SpanStart } from "../tracing/trace-context.ts";
 import { backoff } from "./backoff.ts";
-import { type Context, type Handler, type Middleware, makeContext } from "./context.ts";
+import { type Context, type Handler, type Middleware, RunContext } from "./context.ts";
 import { type AbortCause, HandlerAborted, RetryAfter, TerminalError } from "./errors.ts";
-import type { Logger } from "./logger.ts";
+import { type Logger, prefixed } from "./logger.ts";
 
 /** One claimed execution in this process, from its claim to the moment its outcome is told. */
 export class Job {
@@ -18,7 +18,9 @@ export class Job {
 	readonly done: Promise<void>;
 	readonly #backend: Backend;
 	readonly #clock: Clock;
-	readonly #log: Logger;
+	readonly #workerLog: Logger;
+	readonly #kind: string;
+	#log: Logger | undefined;
 	/** Made when a handler first asks for its signal; many never do. */
 	#controller: AbortController | undefined;
 	#aborted: HandlerAborted | undefined;
@@ -45,10 +47,11 @@ export class Job {
 		this.fence = { leaseId: claimed.lease.id, epoch: claimed.lease.epoch };
 		this.#backend = backend;
 		this.#clock = clock;
-		this.#log = log;
+		this.#workerLog = log;
+		this.#kind = claimed.kind;
 		this.#leaseMs = options.leaseMs;
 		this.expiresAt = clock.monotonic() + options.leaseMs;
-		const context = makeContext(backend, claimed, () => this.#signal, log);
+		const context = new RunContext(backend, claimed, this);
 		const handle = () =>
 			inSpan(spanOf(claimed), claimed.traceparent, () => runThrough(options.middleware, context, options.handler));
 		this.done = this.#run(handle, options.onHandled);
@@ -70,7 +73,7 @@ export class Job {
 			await this.#tell(report);
 		} catch (error) {
 			// The lease stays until it lapses and the work returns by itself: nothing is lost, but somebody should know.
-			this.#log.error(`its outcome could not be told: ${String(error)}`);
+			this.log.error(`its outcome could not be told: ${String(error)}`);
 		}
 	}
 
@@ -100,7 +103,13 @@ export class Job {
 		this.#controller?.abort(this.#aborted);
 	}
 
-	get #signal(): AbortSignal {
+	/** Says which execution it speaks of. */
+	get log(): Logger {
+		this.#log ??= prefixed(this.#workerLog, `${this.#kind} ${this.id}:`);
+		return this.#log;
+	}
+
+	get signal(): AbortSignal {
 		if (!this.#controller) {
 			this.#controller = new AbortController();
 			if (this.#aborted) this.#controller.abort(this.#aborted);
@@ -116,15 +125,17 @@ export class Job {
 		try {
 			await this.#backend.leases.release(this.id, { fence: this.fence });
 		} catch (error) {
-			this.#log.warn(`could not be handed back, its lease will lapse: ${String(error)}`);
+			this.log.warn(`could not be handed back, its lease will lapse: ${String(error)}`);
 		}
 	}
 
 	async #complete(result: unknown): Promise<void> {
 		const { fence } = this;
-		const body = result instanceof Uint8Array ? { resultBase64: Buffer.from(result).toString("base64") } : { result };
+		const request: CompleteRequest = { fence };
+		if (result instanceof Uint8Array) request.resultBase64 = Buffer.from(result).toString("base64");
+		else if (result !== undefined) request.result = result;
 		try {
-			await this.#backend.leases.complete(this.id, { fence, ...(result === undefined ? undefined : body) });
+			await this.#backend.leases.complete(this.id, request);
 		} catch (error) {
 			if (!(error instanceof FlowFabricError) || error.status === 409 || error.status === 404 || error.retryable)
 				throw error;
@@ -147,7 +158,7 @@ export class Job {
 			} catch (error) {
 				// What is not a refusal is a fault on the way, and may be gone at the next try.
 				if (error instanceof FlowFabricError && !error.retryable) {
-					this.#log.info(`its outcome was refused: ${error.code}`);
+					this.log.info(`its outcome was refused: ${error.code}`);
 					return;
 				}
 				await new Promise<void>((resolve) => void this.#clock.setTimer(backoff(tries), resolve));

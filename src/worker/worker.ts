@@ -9,7 +9,7 @@ import { backoff } from "./backoff.ts";
 import type { Handler, Middleware } from "./context.ts";
 import { Job } from "./job.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
-import { type Logger, prefixed, quietLogger } from "./logger.ts";
+import { type Logger, quietLogger } from "./logger.ts";
 import { Registration } from "./registration.ts";
 import { onStopSignal } from "./stop-signals.ts";
 
@@ -260,7 +260,7 @@ export class Worker {
 			leaseMs,
 			handler,
 			middleware: this.#middleware,
-			log: prefixed(log, `${claimed.kind} ${claimed.id}:`),
+			log,
 			onHandled: () => {
 				this.#handling -= 1;
 				this.#slotFreed?.();

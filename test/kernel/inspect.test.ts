@@ -15,7 +15,7 @@ test("a record in order has no fault, even with fields of a later version", () =
 test.each([
 	[{ priority: "high" }, "priority", "must be a number, is a string"],
 	[{ policy: null }, "policy", "must be an object, is null"],
-	[{ lease: 7 }, "lease", "must be null or an object, is a number"],
+	[{ lease: 7 }, "lease", "must be null, an object or a list, is a number"],
 	[{ id: `ex_${"2".repeat(32)}_7` }, "id", "is not that of its key"],
 	[{ lifecyclePhase: "asleep" }, "lifecyclePhase", '"asleep" is not known'],
 	[{ lifecyclePhase: "terminal", terminalOutcome: "lost" }, "terminalOutcome", '"lost" is not known'],

@@ -98,7 +98,8 @@ describe.each([
 		process.stdout.write(`two engines (${latencies.join(", ")} ms): ${figures}, worst ${worstLosses()} in a row\n`);
 		expect(submitted).toBeGreaterThan(1000);
 		expect(completed).toBe(submitted);
-		expect(lost).toBeLessThanOrEqual(0.05);
+		// Without sharing partitions out it is 3 % where both are near.
+		expect(lost).toBeLessThanOrEqual(0.02);
 		expect(worstLosses()).toBeLessThanOrEqual(15);
 		for (const { host } of nodes) host.die();
 	});

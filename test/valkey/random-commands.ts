@@ -13,6 +13,14 @@ const LANES = ["default", "slow lane"];
 const NAMESPACE = "default";
 const MOST_ALIVE = 40;
 
+/** Those of a worker that offers what some of the work needs. */
+const queuesOf = (lane: string, kinds: readonly string[]): string[] =>
+	kinds.flatMap((kind) =>
+		[[], ["gpu"]].map((requiredCapabilities) =>
+			eligibleQueue({ namespace: NAMESPACE, lane, kind, requiredCapabilities }),
+		),
+	);
+
 type Command = { [O in Op]: CommandOf<O> }[Op];
 
 /** One command and where it belongs. */
@@ -32,6 +40,9 @@ export class Commands {
 	readonly random: Random;
 	readonly #partitions: number;
 	readonly #known: Known[] = [];
+	/** Accepts of what was granted. */
+	readonly #grants: Sent[] = [];
+	#revision = 0;
 
 	constructor(seed: number, partitions: number) {
 		this.random = new Random(seed);
@@ -54,6 +65,12 @@ export class Commands {
 				if (lease) known?.fences.push({ leaseId: lease.id, epoch: lease.epoch });
 			}
 		}
+		if (command.op === "grant") {
+			for (const { grant } of (outcome as { executions: ExecutionRecord[] }).executions) {
+				const accept = { instanceId: "w-1", leaseUuid: this.random.hex(16), leaseMs: 3019, actor: "w-1" };
+				if (grant) this.#grants.push({ partition, command: { op: "acceptGrant", grantId: grant.id, ...accept } });
+			}
+		}
 		while (this.#known.length > MOST_ALIVE) this.#known.shift();
 	}
 
@@ -63,6 +80,10 @@ export class Commands {
 		const known = this.#known.length > 0 ? random.pick(this.#known) : undefined;
 		if (!known || random.chance(0.2)) return { partition, command: this.#create(partition) };
 		if (random.chance(0.25)) return { partition, command: this.#claim() };
+		if (random.chance(0.06)) return { partition, command: this.#grant() };
+		const granted = random.chance(0.1) ? this.#grants.pop() : undefined;
+		if (granted) return granted;
+		if (random.chance(0.04)) return { partition, command: this.#lane() };
 		if (random.chance(0.05)) return { partition, command: this.#worker() };
 		return { partition: known.partition, command: this.#about(known) };
 	}
@@ -93,6 +114,8 @@ export class Commands {
 			createdBy: "ops",
 			retentionMs: 20_000,
 			actor: "ops",
+			...(random.chance(0.2) ? { fairnessKey: random.pick(["tenant a", "tenant b", "c"]) } : undefined),
+			...(random.chance(0.15) ? { requiredCapabilities: ["gpu"] } : undefined),
 			...(random.chance(0.3) ? { tags: { team: random.pick(["red", "blue"]), "a.b": "" } } : undefined),
 			...(random.chance(0.2) ? { delayMs: random.pick([0, 700, 2500]) } : undefined),
 			...(random.chance(0.3)
@@ -112,11 +135,9 @@ export class Commands {
 			op: "claim",
 			namespace: NAMESPACE,
 			lane,
-			queues: (kinds ?? KINDS).map((kind) =>
-				eligibleQueue({ namespace: NAMESPACE, lane, kind, requiredCapabilities: [] }),
-			),
+			queues: queuesOf(lane, kinds ?? KINDS),
 			kinds,
-			capabilities: [],
+			capabilities: ["gpu"],
 			max,
 			leaseUuids: Array.from({ length: max }, () => random.hex(16)),
 			leaseMs: random.pick([1009, 3019, 60_013]),
@@ -126,6 +147,41 @@ export class Commands {
 			atLeastOne: true,
 			actor: "w-1",
 			...(random.chance(0.2) ? { request } : undefined),
+		};
+	}
+
+	#grant(): Command {
+		const { random } = this;
+		const lane = random.pick(LANES);
+		const kind = random.pick(KINDS);
+		return {
+			op: "grant",
+			namespace: NAMESPACE,
+			lane,
+			queues: queuesOf(lane, [kind]),
+			kinds: undefined,
+			capabilities: ["gpu"],
+			grantUuid: random.hex(16),
+			grantTtlMs: random.pick([500, 5000]),
+			workerId: "w",
+			instanceId: "w-1",
+			actor: "w-1",
+		};
+	}
+
+	/** A lane's copy in a partition; an earlier revision than the one it has changes nothing. */
+	#lane(): Command {
+		const { random } = this;
+		const revision = random.chance(0.8) ? ++this.#revision : random.integer(0, this.#revision);
+		const state = random.pick(["open", "open", "open", "paused", "draining"] as const);
+		return {
+			op: "copyLane",
+			namespace: NAMESPACE,
+			lane: random.pick(LANES),
+			state,
+			agingMs: 1e12,
+			revision,
+			stateSince: 1,
 		};
 	}
 
@@ -139,7 +195,8 @@ export class Commands {
 
 	#about({ id: executionId, fences }: Known): Command {
 		const { random } = this;
-		const fence = random.chance(0.85) ? fences.at(-1) : random.pick(fences);
+		const held = random.chance(0.85) ? fences.at(-1) : random.pick(fences);
+		const fence = held && random.chance(0.05) ? { ...held, epoch: 99 } : held;
 		const shown = { executionId, ...(fence && random.chance(0.95) ? { fence } : undefined) };
 		const by = { executionId, actor: "ops" };
 		const blob = { key: resultBlobKey(executionId, fence?.epoch ?? 0), bytes: this.#bytes() };

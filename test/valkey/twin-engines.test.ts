@@ -125,7 +125,19 @@ function answers(engine: Engine, together: Sent[]): Promise<unknown[]> {
 /** Everything that must have been answered at least once, or the histories prove less than they seem to. */
 const everywhere = [
 	...["create", "createMany", "claim", "complete", "fail", "delay", "release", "renew", "progress", "cancel"],
-	...["revokeLease", "changePriority", "setTags", "replay", "delete", "tick", "registerWorker", "removeWorker"],
+	...[
+		"revokeLease",
+		"changePriority",
+		"setTags",
+		"replay",
+		"delete",
+		"tick",
+		"registerWorker",
+		"removeWorker",
+		"grant",
+		"acceptGrant",
+		"copyLane",
+	],
 ].map((op) => `${op} ok`);
 const codes = ["stale_lease", "lease_expired", "execution_not_found", "max_replays_exhausted", "idempotency_conflict"];
 

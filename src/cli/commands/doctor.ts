@@ -16,7 +16,7 @@ export function addDoctor(program: Command, frame: Frame): void {
 		.command("doctor")
 		.summary("look a server or a store over")
 		.description(
-			"Looks a running server over; or, with --store, a store no server is running on: its file, every record, and whether the index is what the records say. Ends with 1 when something is wrong.",
+			"Looks a running server over; or, with --store, a store itself (one on SQLite only while no server runs on it): its set-up, every record, and whether the index is what the records say. Ends with 1 when something is wrong.",
 		)
 		.option("--store <url>", "look this store over; one of an earlier version is migrated by opening it")
 		.option("--deep", "also read every record of a running server, through a back-up; needs an admin's token");
@@ -32,6 +32,7 @@ export function addDoctor(program: Command, frame: Frame): void {
 		"flowfabric doctor",
 		"flowfabric doctor --deep",
 		"flowfabric doctor --store sqlite:./flowfabric.db --json",
+		"flowfabric doctor --store valkey://localhost:6379",
 	]);
 }
 

@@ -5,6 +5,8 @@ import { allRecords } from "../../store/scanning.ts";
 import { count, emptyTally, MOST_SAMPLES, type Tally } from "./tally.ts";
 
 const PAGE = 500;
+/** A record that changes all the while is not worth more looks. */
+const MOST_LOOKS = 20;
 
 export interface DriftedEntry extends IndexEntry {
 	partition: number;
@@ -18,7 +20,10 @@ export interface Audit {
 	drift: { missing: number; stale: number; samples: DriftedEntry[] };
 }
 
-/** Reads every record and every index entry, a page at a time. Nothing should write meanwhile. */
+/**
+ * Reads every record and every index entry, a page at a time. Others may write meanwhile: where record and index seem to
+ * differ both are looked at once more, at one moment, and only what differs then counts.
+ */
 export async function auditStore(store: Store, onProgress: (looked: number) => void): Promise<Audit> {
 	const audit: Audit = { tally: emptyTally(), indexEntries: 0, drift: { missing: 0, stale: 0, samples: [] } };
 	for (let partition = 0; partition < store.partitions; partition++) {
@@ -59,7 +64,7 @@ async function lookOverIndex(store: Store, partition: number, audit: Audit): Pro
 				audit.indexEntries += 1;
 				const record = records[n];
 				if (record && record.version > 0 && has(indexOf(key, record.doc), queue, score)) rightful += 1;
-				else drifted(audit, { partition, queue, key, score, problem: "stale" });
+				else await drifted(store, audit, { partition, queue, key, score, problem: "stale" });
 			}
 		}
 	}
@@ -70,9 +75,8 @@ async function findMissing(store: Store, partition: number, audit: Audit): Promi
 	for await (const { key, doc } of allRecords(store, partition, PAGE)) {
 		if (faultOf(key, doc)) continue;
 		for (const { queue, score } of indexOf(key, doc)) {
-			const { entries } = await store.first(partition, queue, 2, justBefore(score, key));
-			if (!entries.some((entry) => entry.key === key && entry.score === score))
-				drifted(audit, { partition, queue, key, score, problem: "missing" });
+			const entry: DriftedEntry = { partition, queue, key, score, problem: "missing" };
+			if (!(await isThere(store, entry))) await drifted(store, audit, entry);
 		}
 	}
 }
@@ -86,9 +90,28 @@ function justBefore(score: number, key: string): QueuePosition {
 const has = (places: { queue: string; score: number }[], queue: string, score: number): boolean =>
 	places.some((place) => place.queue === queue && place.score === score);
 
-function drifted({ drift }: Audit, entry: DriftedEntry): void {
+async function isThere(store: Store, { partition, queue, key, score }: DriftedEntry): Promise<boolean> {
+	const { entries } = await store.first(partition, queue, 2, justBefore(score, key));
+	return entries.some((entry) => entry.key === key && entry.score === score);
+}
+
+async function drifted(store: Store, { drift }: Audit, entry: DriftedEntry): Promise<void> {
+	if (!(await differs(store, entry))) return;
 	drift[entry.problem] += 1;
 	if (drift.samples.length < MOST_SAMPLES) drift.samples.push(entry);
+}
+
+/** An entry looked at between two reads that give the same version was what it was at that version. */
+async function differs(store: Store, entry: DriftedEntry): Promise<boolean> {
+	const { partition, key, queue, score } = entry;
+	let before = -1;
+	for (let tries = 0; tries < MOST_LOOKS; tries++) {
+		const there = await isThere(store, entry);
+		const [{ version, doc } = { version: 0, doc: "" }] = (await store.read(partition, [key])).records;
+		if (version === before) return there !== (version > 0 && has(indexOf(key, doc), queue, score));
+		before = version;
+	}
+	return false;
 }
 
 async function* entriesOf(store: Store, partition: number, queue: string) {

@@ -6,7 +6,7 @@ import { type Audit, auditStore } from "./audit.ts";
 import type { Findings } from "./findings.ts";
 import { bytesPerExecution, corruptProblems, more } from "./tally.ts";
 
-/** Looks over a store nobody else has open. */
+/** Looks over a store; one that only one process can have open must not be open. */
 export async function examineStore({ terminal }: Frame, url: string): Promise<Findings> {
 	const store = await openStoreAt(url, { mustExist: true });
 	try {

@@ -4,6 +4,7 @@ import type { ClaimedExecution, GrantView, WorkerNotice } from "../../contract/r
 import * as protocol from "../../contract/worker-protocol.ts";
 import { capabilitySet } from "../../contract/workers.ts";
 import { SLOTS, slotOfId } from "../../kernel/ids.ts";
+import type { CommandOf } from "../../kernel/kernel.ts";
 import type { Offer } from "../../kernel/matching.ts";
 import { resultBlobKey } from "../../kernel/payload.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
@@ -37,7 +38,7 @@ export class LocalLeases implements LeaseCalls {
 		this.#desk = desk;
 	}
 
-	async claim(request: protocol.ClaimRequest, signal?: AbortSignal): Promise<ClaimedExecution[]> {
+	async claim(request: protocol.ClaimRequest, signal?: AbortSignal, isFirst = false): Promise<ClaimedExecution[]> {
 		const {
 			lanes = ["default"],
 			max = 1,
@@ -52,7 +53,9 @@ export class LocalLeases implements LeaseCalls {
 		const claim = { namespace, lanes, offer, max, leaseMs, waitMs, workerId, instanceId };
 		const { dispatcher, claimRequests } = this.#desk.engine;
 		const records = await this.#attend(claim, () =>
-			requestId === undefined ? dispatcher.claim(claim, signal) : claimRequests.claim(claim, requestId, signal),
+			requestId === undefined
+				? dispatcher.claim(claim, signal)
+				: claimRequests.claim(claim, requestId, signal, isFirst),
 		);
 		const views = records.map((record) => this.#claimed(record));
 		return views.some((view) => view instanceof Promise) ? Promise.all(views) : (views as ClaimedExecution[]);
@@ -120,13 +123,10 @@ export class LocalLeases implements LeaseCalls {
 			contentType: given.contentType,
 		});
 		const { payload, blob } = pack(content, resultBlobKey(id, given.fence?.epoch ?? 0));
-		const { publicState } = await this.#desk.run("complete", {
-			op: "complete",
-			executionId: id,
-			...(given.fence ? { fence: given.fence } : undefined),
-			result: payload,
-			...(blob ? { resultBlob: blob } : undefined),
-		});
+		const command: CommandOf<"complete"> = { op: "complete", executionId: id, result: payload };
+		if (given.fence) command.fence = given.fence;
+		if (blob) command.resultBlob = blob;
+		const { publicState } = await this.#desk.run("complete", command);
 		return { publicState };
 	}
 

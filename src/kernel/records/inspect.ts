@@ -34,7 +34,7 @@ export function readRecord(key: string, doc: string): object {
 		const usual = (defaults as Record<string, unknown>)[field];
 		const value = (record as Record<string, unknown>)[field];
 		if (value === usual || fits(value, usual)) continue;
-		const problem = `must be ${usual === null ? "null or an object" : kindOf(usual)}, is ${kindOf(value)}`;
+		const problem = `must be ${usual === null ? "null, an object or a list" : kindOf(usual)}, is ${kindOf(value)}`;
 		throw new UnreadableRecord({ field, problem });
 	}
 	const fault = type === "execution" ? executionFault(key, record as ExecutionRecord) : undefined;
@@ -61,10 +61,9 @@ function executionFault(key: string, record: ExecutionRecord): RecordFault | und
 	return { field, problem: `${JSON.stringify(record[field])} is not known` };
 }
 
-/** Fields that are null by default hold objects otherwise. */
+/** Fields that are null by default hold objects or lists otherwise. */
 function fits(value: unknown, usual: unknown): boolean {
-	const kind = kindOf(value);
-	return usual === null ? kind === "null" || kind === "an object" : kind === kindOf(usual);
+	return usual === null ? typeof value === "object" : kindOf(value) === kindOf(usual);
 }
 
 function kindOf(value: unknown): string {

@@ -2,7 +2,7 @@ import { EVENT_LOG } from "../port.ts";
 import { COMMIT_FUNCTION } from "./commit-function.ts";
 
 /**
- * Raised with every change to the text below. The functions' names carry it, so that a program never calls a function
+ * Raised with every release that changes the text below or the format of records. The functions' names carry it, so that a program never calls a function
  * that takes its arguments otherwise than it thinks.
  */
 export const LIBRARY_VERSION = 1;
