@@ -41,6 +41,7 @@ export class RemoteLeases implements LeaseCalls {
 				path: "/v1/claims",
 				body,
 				repeat: "always",
+				numbered: true,
 				waitMs,
 				signal,
 			});

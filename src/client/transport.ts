@@ -1,6 +1,7 @@
 import { Pool } from "undici";
 import { type Clock, systemClock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
+import { TRY_HEADER } from "../contract/worker-protocol.ts";
 import { activeTraceparent } from "../tracing/trace-context.ts";
 import { type Answer, exchange, NoAnswer, type StreamListener } from "./exchange.ts";
 import { type ConnectOptions, checkOptions, placeOf } from "./options.ts";
@@ -18,6 +19,8 @@ export interface Call {
 	/** JSON, ready to be sent. */
 	body?: string;
 	repeat: Repeat;
+	/** Says with the call which try it is: the first cannot have been answered before. */
+	numbered?: true;
 	/** How long the server itself may wait before it answers. */
 	waitMs?: number;
 	/** How long to try; else as long as the connection was told. */
@@ -67,7 +70,7 @@ export class Transport {
 		const deadline = this.clock.monotonic() + (call.withinMs ?? this.timeoutMs) + (call.waitMs ?? 0);
 		for (let tries = 0; ; tries++) {
 			if (this.closed) throw new FlowFabricError("shutting_down");
-			const failure = await this.#try(call);
+			const failure = await this.#try(call, tries + 1);
 			if (!("error" in failure)) return failure;
 			const pause = pauseAfter(tries, failure.retryAfterMs);
 			const mayRepeat = call.repeat === "always" || (call.repeat === "undone" && failure.undone);
@@ -136,10 +139,14 @@ export class Transport {
 		await Promise.all([this.#calls.close(), this.#waits.destroy()]);
 	}
 
-	async #try(call: Call): Promise<Answer | { error: FlowFabricError; undone: boolean; retryAfterMs: number }> {
+	async #try(
+		call: Call,
+		number: number,
+	): Promise<Answer | { error: FlowFabricError; undone: boolean; retryAfterMs: number }> {
 		const { method, path, body, waitMs = 0, signal } = call;
 		const headers = { ...this.#headers };
 		if (body !== undefined) headers["content-type"] = "application/json";
+		if (call.numbered) headers[TRY_HEADER] = String(number);
 		const traceparent = activeTraceparent();
 		if (traceparent !== undefined) headers.traceparent = traceparent;
 		try {

@@ -79,7 +79,8 @@ export interface ExecutionCalls {
 
 /** The worker protocol: claiming, and everything a holder does under its lease. */
 export interface LeaseCalls {
-	claim(request: ClaimRequest, signal?: AbortSignal): Promise<ClaimedExecution[]>;
+	/** `isFirst` says that this request id was never sent before, which saves looking for what it took. */
+	claim(request: ClaimRequest, signal?: AbortSignal, isFirst?: boolean): Promise<ClaimedExecution[]>;
 	/** Reserves one execution without leasing it; null when there is none. */
 	grant(request: GrantRequest, signal?: AbortSignal): Promise<GrantView | null>;
 	/** Turns a grant into a lease; said again by the same instance it gives the same lease. */

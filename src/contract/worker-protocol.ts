@@ -44,6 +44,9 @@ const search = {
 	waitMs: Type.Optional(integer(0, MAX_CLAIM_WAIT_MS, "How long to wait for work (0)")),
 };
 
+/** Which try of a claim this is, counted from 1: what was never sent before need not be looked for. */
+export const TRY_HEADER = "x-flowfabric-try";
+
 export const claimRequest = shape(
 	Type.Object(
 		{

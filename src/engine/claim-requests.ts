@@ -35,20 +35,26 @@ export class ClaimRequests {
 		this.#mint = mint;
 	}
 
-	async claim(claim: Claim, requestId: string, signal?: AbortSignal): Promise<ExecutionRecord[]> {
+	/** A first call under its id has nothing to find; that spares a look at every partition. */
+	async claim(
+		claim: Claim,
+		requestId: string,
+		signal: AbortSignal | undefined,
+		isFirst: boolean,
+	): Promise<ExecutionRecord[]> {
 		const key = claimRequestKey(claim.namespace, claim.instanceId, requestId);
-		const known = await this.#recall(key, claim);
+		const known = isFirst ? undefined : await this.#recall(key, claim);
 		if (known) return known;
 		if (signal?.aborted) return [];
-		const joint = this.#underWay.get(key) ?? this.#begin(key, claim);
+		const joint = this.#underWay.get(key) ?? this.#begin(key, claim, isFirst);
 		joint.callers += 1;
 		return signal ? this.#leaveOn(signal, key, joint) : joint.answer;
 	}
 
-	#begin(key: string, claim: Claim): Joint {
+	#begin(key: string, claim: Claim, isFirst: boolean): Joint {
 		const controller = new AbortController();
 		const joint: Joint = { answer: Promise.resolve([]), callers: 0, controller };
-		joint.answer = this.#take(key, claim, joint);
+		joint.answer = this.#take(key, claim, joint, isFirst);
 		this.#underWay.set(key, joint);
 		return joint;
 	}
@@ -72,10 +78,10 @@ export class ClaimRequests {
 	}
 
 	/**
-	 * Looks once more before it answers, since another engine may have taken from other partitions meanwhile. Whoever
-	 * comes from then on does not join: what they must be told may be younger than that look.
+	 * Looks once more before it answers, since another engine may have taken from other partitions meanwhile; not for a
+	 * first call, whose caller has gone if there is a second. Whoever comes from then on does not join: what they must be told may be younger than that look.
 	 */
-	async #take(key: string, claim: Claim, joint: Joint): Promise<ExecutionRecord[]> {
+	async #take(key: string, claim: Claim, joint: Joint, isFirst: boolean): Promise<ExecutionRecord[]> {
 		const request = { key, call: this.#mint.next(), repeated: false };
 		let taken: ExecutionRecord[];
 		try {
@@ -83,8 +89,8 @@ export class ClaimRequests {
 		} finally {
 			this.#end(key, joint);
 		}
-		const isAll = taken.length > 0 && this.#runners.length === 1;
-		if (isAll) return taken;
+		const isAll = isFirst || (taken.length > 0 && this.#runners.length === 1);
+		if (isAll && !request.repeated) return taken;
 		try {
 			return (await this.#recall(key, claim)) ?? taken;
 		} catch (error) {

@@ -38,7 +38,7 @@ export class LocalLeases implements LeaseCalls {
 		this.#desk = desk;
 	}
 
-	async claim(request: protocol.ClaimRequest, signal?: AbortSignal): Promise<ClaimedExecution[]> {
+	async claim(request: protocol.ClaimRequest, signal?: AbortSignal, isFirst = false): Promise<ClaimedExecution[]> {
 		const {
 			lanes = ["default"],
 			max = 1,
@@ -53,7 +53,9 @@ export class LocalLeases implements LeaseCalls {
 		const claim = { namespace, lanes, offer, max, leaseMs, waitMs, workerId, instanceId };
 		const { dispatcher, claimRequests } = this.#desk.engine;
 		const records = await this.#attend(claim, () =>
-			requestId === undefined ? dispatcher.claim(claim, signal) : claimRequests.claim(claim, requestId, signal),
+			requestId === undefined
+				? dispatcher.claim(claim, signal)
+				: claimRequests.claim(claim, requestId, signal, isFirst),
 		);
 		const views = records.map((record) => this.#claimed(record));
 		return views.some((view) => view instanceof Promise) ? Promise.all(views) : (views as ClaimedExecution[]);

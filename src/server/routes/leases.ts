@@ -133,15 +133,16 @@ async function claim(frame: Frame, request: FastifyRequest, reply: FastifyReply)
 	const { log, metrics, pools } = frame;
 	const { leases } = request.caller.backend;
 	const body = request.body as { waitMs?: unknown } | undefined;
+	const isFirst = request.headers[shapes.TRY_HEADER] === "1";
 	const began = performance.now();
 	let executions: ClaimedExecution[] | undefined;
 	try {
-		if (!body?.waitMs) executions = await leases.claim(body as never);
+		if (!body?.waitMs) executions = await leases.claim(body as never, undefined, isFirst);
 		else {
 			pools.claims.take();
 			const presence = new Presence(reply, frame.waiting);
 			try {
-				executions = await leases.claim(body as never, presence.signal);
+				executions = await leases.claim(body as never, presence.signal, isFirst);
 			} finally {
 				presence.leave();
 				pools.claims.give();

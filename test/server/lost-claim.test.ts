@@ -1,0 +1,69 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { expect, test } from "vitest";
+import { FlowFabric } from "../../src/index.ts";
+import { openBackend } from "../../src/library/open.ts";
+import { startServer } from "../../src/server/server.ts";
+
+/** Stands between client and server; the first answer to a claim reaches it whole and goes no further. */
+async function losingFirstClaim(serverPort: number) {
+	const sockets = new Set<Socket>();
+	const claims: string[] = [];
+	const proxy = createServer((client) => {
+		const server = connect(serverPort, "127.0.0.1");
+		let swallow = false;
+		for (const socket of [client, server]) {
+			sockets.add(socket);
+			socket.on("error", () => {});
+		}
+		client.on("data", (data) => {
+			if (data.includes("POST /v1/claims")) {
+				claims.push(/x-flowfabric-try: (\d+)/i.exec(data.toString())?.[1] ?? "");
+				swallow = claims.length === 1;
+			}
+			server.write(data);
+		});
+		server.on("data", (data) => {
+			// The server's side stays open: for all it knows the answer was delivered.
+			if (swallow) client.destroy();
+			else client.write(data);
+		});
+		client.on("end", () => server.end());
+	});
+	proxy.listen(0, "127.0.0.1");
+	await once(proxy, "listening");
+	const close = () => {
+		for (const socket of sockets) socket.destroy();
+		proxy.close();
+	};
+	return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, claims, close };
+}
+
+test.each([1, 8])(
+	"a claim whose answer was lost is sent again and brings the same leases (%i partitions)",
+	async (partitions) => {
+		const local = await openBackend("memory:", { partitions });
+		const server = await startServer({
+			engine: local.engine,
+			backendFor: (caller) => local.as(caller),
+			port: 0,
+			docs: false,
+		});
+		const proxy = await losingFirstClaim(Number(new URL(server.address).port));
+		const ids = await Promise.all(
+			Array.from({ length: 6 }, async () => (await local.executions.create({ kind: "work" })).id),
+		);
+		const ff = FlowFabric.connect(proxy.url);
+		const claimed = await ff.backend.leases.claim({ workerId: "w", instanceId: "i", max: 4 });
+		expect(proxy.claims).toEqual(["1", "2"]);
+		expect(claimed.length).toBe(4);
+		const states = await Promise.all(ids.map(async (id) => local.executions.get(id)));
+		const active = states.filter(({ publicState }) => publicState === "active");
+		// Nothing is held under leases that nobody heard of.
+		expect(active.map(({ lease }) => lease?.id).sort()).toEqual(claimed.map(({ lease }) => lease.id).sort());
+		await ff.close();
+		proxy.close();
+		await server.close();
+		await local.close();
+	},
+);
