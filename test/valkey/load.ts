@@ -70,11 +70,15 @@ export class Load {
 		await Promise.all(this.#submitters);
 		const [ff] = this.#opened as [FlowFabric];
 		const deadline = performance.now() + PATIENCE_MS;
-		for (const state of ["waiting", "delayed", "active"] as const) {
-			while ((await ff.list({ state, limit: 1 })).executions.length > 0) {
-				if (performance.now() > deadline) return;
-				await sleep(50);
-			}
+		const open = async (): Promise<number> => {
+			const states = ["waiting", "delayed", "active"] as const;
+			const pages = await Promise.all(states.map((state) => ff.list({ state, limit: 1 })));
+			return pages.reduce((sum, { executions }) => sum + executions.length, 0);
+		};
+		// Twice, as something may move from one state to another behind the back of whoever asks for them in turn.
+		for (let empty = 0; empty < 2 && performance.now() < deadline; empty++) {
+			if ((await open()) > 0) empty = -1;
+			await sleep(50);
 		}
 	}
 

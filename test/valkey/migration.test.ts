@@ -11,7 +11,7 @@ const ROUNDS = Number(process.env.FF_FAULT_ROUNDS ?? 1);
 const PARTITIONS = 8;
 const HELD = 40;
 /** A worker gives up a lease it could not renew while it lasted; so these outlast the migration. */
-const LEASE_MS = 8000;
+const LEASE_MS = 15_000;
 /** These do not: their holders can renew them again only when they have lapsed. */
 const SHORT_LEASE_MS = 2000;
 const MIGRATION_MS = 4000;
