@@ -118,6 +118,12 @@ export const publicRows: readonly PublicRow[] = [
 	sqliteRow(8, overHttp),
 ];
 
+/** As many partitions as there can be: opening them takes its time, so only where partitions matter. */
+export const widestRows: readonly PublicRow[] = [
+	memoryRow(256, inProcess),
+	...(hasValkey() ? [valkeyRow("valkey", sharedValkey, 256, inProcess)] : []),
+];
+
 /** In a file of their own, so that they run beside the others. */
 export const valkeyRows: readonly PublicRow[] = hasValkey()
 	? [

@@ -85,6 +85,16 @@ const always: Subjects = {
 	"bad calls": badCallCases,
 };
 
+/** What may depend on how many partitions there are. */
+export function partitionSuite(row: PublicRow): void {
+	publicSuite("public at its widest", row, {
+		"claim order": claimOrderCases,
+		"claim waiting": claimWaitingCases,
+		listing: listingCases,
+		lanes: laneCases,
+	});
+}
+
 /** Everything users are promised, on one row. */
 export function publicSuites(row: PublicRow): void {
 	publicSuite("public", row, always);

@@ -1,4 +1,5 @@
-import { valkeyRows } from "./public-rows.ts";
-import { publicSuites } from "./public-subjects.ts";
+import { valkeyRows, widestRows } from "./public-rows.ts";
+import { partitionSuite, publicSuites } from "./public-subjects.ts";
 
 for (const row of valkeyRows) publicSuites(row);
+for (const row of widestRows) partitionSuite(row);
