@@ -1,6 +1,6 @@
 import { median } from "./limits/sqlite-writes.ts";
 import type { Line } from "./report.ts";
-import { besideBacklog, classes, emptyLane, headOfLine, pauseTime } from "./scenarios/scheduling.ts";
+import { besideBacklog, classes, emptyLane, emptyLaneInTurn, headOfLine, pauseTime } from "./scenarios/scheduling.ts";
 import { openTarget, type StoreName, type Target } from "./target.ts";
 
 export interface SchedulingBench {
@@ -29,7 +29,7 @@ export const SCHEDULING: Record<string, (bench: SchedulingBench) => Promise<Line
 	fairness: (bench) =>
 		compare(bench, "fairness p50", "ms", "≤ 5", "empty lane", {
 			measure: (target) => besideBacklog(target, bench.queued, PINGS),
-			beside: (target) => emptyLane(target, PINGS),
+			beside: (target) => emptyLaneInTurn(target, PINGS),
 		}),
 	pause: (bench) =>
 		compare(bench, `pause of ${bench.queued}`, "ms", "≤ 2", "of 10", {

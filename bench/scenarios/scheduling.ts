@@ -46,9 +46,14 @@ export async function classes(
 }
 
 /** Submit → the handler starts, one after the other: milliseconds, the median. */
-async function dispatchTimes({ ff }: Fabric, count: number, submit: (n: number) => Promise<unknown>): Promise<number> {
+async function dispatchTimes(
+	{ ff }: Fabric,
+	count: number,
+	submit: (n: number) => Promise<unknown>,
+	concurrency = CONCURRENCY,
+): Promise<number> {
 	let started: (n: number) => void = () => {};
-	const worker = ff.worker({ concurrency: CONCURRENCY, handleSignals: false });
+	const worker = ff.worker({ concurrency, handleSignals: false });
 	worker.handle("ping", async (_context, { n }: { n: number }) => started(n));
 	worker.handle("backlog", async () => {});
 	await worker.start();
@@ -85,10 +90,17 @@ export async function headOfLine(target: Fabric, inFront: number, count: number)
 	return emptyLane(target, count);
 }
 
-/** The same under a key of its own, while another key has so many queued. */
+/** On an empty lane, by a worker that does one thing at a time. */
+export const emptyLaneInTurn = (target: Fabric, count: number): Promise<number> =>
+	dispatchTimes(target, count, (n) => target.ff.submit("ping", payload(n)), 1);
+
+/**
+ * The same under a key of its own, while another key has so many queued. The worker does one thing at a time: with more,
+ * what is measured is how long it takes over a handful of the others, not whose turn it is.
+ */
 export async function besideBacklog(target: Fabric, queued: number, count: number): Promise<number> {
 	await fill(target, queued, { fairnessKey: "big" });
-	return dispatchTimes(target, count, (n) => target.ff.submit("ping", payload(n), { fairnessKey: "single" }));
+	return dispatchTimes(target, count, (n) => target.ff.submit("ping", payload(n), { fairnessKey: "single" }), 1);
 }
 
 /** Milliseconds to pause a lane in which so many wait. */
