@@ -204,6 +204,7 @@ export class ClaimDispatcher {
 		if (outcome.lanePaused) this.#onPaused(share.partition, namespace, lane);
 		if (outcome.cleared) search.passes -= 1;
 		else if (executions.length === 0) this.work.ledNowhere(share, outcome.lanePaused === true);
+		for (const record of executions) this.work.served(record);
 		return executions.map((record, n) => ({ record, score: scores[n] ?? 0 }));
 	}
 

@@ -2,7 +2,8 @@ import type { Clock } from "../contract/clock.ts";
 import { refusalError } from "../contract/errors.ts";
 import { timeOfId } from "../kernel/ids.ts";
 import { refuse } from "../kernel/outcome.ts";
-import { isTicketKey } from "../kernel/records/ticket.ts";
+import type { ExecutionRecord } from "../kernel/records/execution.ts";
+import { isTicketKey, ticketKey } from "../kernel/records/ticket.ts";
 import type { Entry } from "../kernel/tx.ts";
 import { PartitionLooks } from "./partition-looks.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
@@ -54,6 +55,8 @@ export interface WorkFinderOptions {
  */
 const OTHERS_FIRST_MS = 20;
 
+const MOST_TURNS = 4096;
+
 /**
  * Finds work for claims.
  *
@@ -72,6 +75,8 @@ export class WorkFinder {
 	readonly #looks: PartitionLooks;
 	/** Queues where others come first, that will be hot here in a moment. */
 	readonly #later = new Set<string>();
+	/** Where keys that take turns would stand if a partition knew of their turns in all others; a ticket has one name. */
+	readonly #turns = new Map<string, number>();
 	#closed = false;
 
 	constructor(options: WorkFinderOptions) {
@@ -100,6 +105,16 @@ export class WorkFinder {
 	hasHeard(partition: number, queue: string): void {
 		if (this.#options.preferred(laneNameOf(queue))?.has(partition) === false) this.#hearLater(partition, queue);
 		else this.hasWork(partition, queue);
+	}
+
+	/** An execution was given out: its key has had its turn in every partition, as far as this engine's claims go. */
+	served(record: ExecutionRecord): void {
+		if (record.fairnessKey === "" || this.#runners.length === 1) return;
+		const key = ticketKey(record);
+		this.#turns.delete(key);
+		const [oldest] = this.#turns.size >= MOST_TURNS ? this.#turns.keys() : [];
+		if (oldest !== undefined) this.#turns.delete(oldest);
+		this.#turns.set(key, (this.#runners[0]?.time.now() ?? 0) - record.priority * record.agingMs);
 	}
 
 	/** Whether there is work for a claim, as far as is known. */
@@ -180,7 +195,13 @@ export class WorkFinder {
 		const found: Candidate[] = [];
 		const take = (queue: string, entries: readonly Entry[]) => {
 			if (age > 0 && this.#isYounger(age, partition, queue, entries[0])) return;
-			for (const entry of entries) if (!insert(found, entry, partition, queue, wanted)) break;
+			for (const entry of entries) {
+				const turn = isTicketKey(entry.key) ? this.#turns.get(entry.key) : undefined;
+				const isLate = turn !== undefined && turn > entry.score;
+				const isIn = insert(found, isLate ? { key: entry.key, score: turn } : entry, partition, queue, wanted);
+				// What stands behind a key that was served elsewhere may come before it.
+				if (!isIn && !isLate) break;
+			}
 		};
 		const seen = new Set<string>();
 		const probe = async (queue: string) => {
