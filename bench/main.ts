@@ -11,13 +11,14 @@ import { backlog } from "./scenarios/backlog.ts";
 import { batchSubmit } from "./scenarios/batch-submit.ts";
 import { dispatch } from "./scenarios/dispatch.ts";
 import { lifecycle } from "./scenarios/lifecycle.ts";
+import { SCHEDULING } from "./scheduling-lines.ts";
 import { openTarget, STORES, type StoreName, type Target } from "./target.ts";
 import { BenchServer, SYNC_MODES, type SyncMode } from "./valkey/bench-server.ts";
 import { VALKEY_SCENARIOS, type ValkeyScenario } from "./valkey/scenarios.ts";
 
 const HELP = `npm run bench -- [scenario …] [options]
 
-Scenarios: lifecycle, batch-submit, dispatch, backlog, http-lifecycle, http-get, http-idle, on each store;
+Scenarios: lifecycle, batch-submit, dispatch, backlog, claim-classes, head-of-line, fairness, pause, http-lifecycle, http-get, http-idle, on each store;
   valkey-lifecycle (beside BullMQ), valkey-engines, valkey-dispatch, valkey-growth, valkey-memory, valkey-idle, on a
   private server (all when none is named)
   --store sqlite|memory   one store instead of both
@@ -25,7 +26,7 @@ Scenarios: lifecycle, batch-submit, dispatch, backlog, http-lifecycle, http-get,
   --rounds N              rounds, of which the median counts (default 5)
   --partitions N          partitions of the store (default 1, on Valkey 8)
   --aof no|everysec|always  when the Valkey server writes to disk (default no)
-  --queued N              how much waits in valkey-growth (default 100000)
+  --queued N              how much waits in fairness, pause and valkey-growth (default 100000)
   --idle-seconds N        how long valkey-idle looks on (default 60)
   --seed N                printed with the figures (default 1)
   --json                  machine-readable
@@ -39,10 +40,11 @@ const SCENARIOS = [
 	"batch-submit",
 	"dispatch",
 	"backlog",
+	...Object.keys(SCHEDULING),
 	"http-lifecycle",
 	"http-get",
 	"http-idle",
-] as const;
+];
 
 const { values, positionals } = parseArgs({
 	allowPositionals: true,
@@ -95,6 +97,11 @@ else {
 
 async function measure(scenario: string, store: StoreName): Promise<Line> {
 	progress(`${scenario} on ${store} …`);
+	const scheduling = SCHEDULING[scenario];
+	if (scheduling) {
+		const queued = wholeNumber("--queued", values.queued);
+		return scheduling({ store, partitions, rounds, size, queued, progress });
+	}
 	const http: HttpBench = { store, partitions, rounds, size, progress };
 	switch (scenario) {
 		case "lifecycle":

@@ -5,6 +5,22 @@ import { newStore, type ValkeyBench } from "./valkey-bench.ts";
 
 const ENGINES = 2;
 const HOT_COMMANDS = 2000;
+const WARM_UP = 4000;
+
+interface Counts {
+	units: number;
+	again: number;
+	cpuMicros: number;
+}
+
+interface Figures {
+	perSecond: number;
+	/** Share of units whose commands had to run again. */
+	again: number;
+	/** CPU per lifecycle, of all engines together. */
+	engineMicros: number;
+	serverMicros: number;
+}
 
 /** Engines in processes of their own, each with submitters and a worker, on one store: beside one that has it alone. */
 export async function valkeyEnginesLine(bench: ValkeyBench): Promise<Line> {
@@ -12,6 +28,7 @@ export async function valkeyEnginesLine(bench: ValkeyBench): Promise<Line> {
 	const alone: number[] = [];
 	const together: number[] = [];
 	const again: number[] = [];
+	const cpus: number[] = [];
 	for (let round = 0; round <= rounds; round++) {
 		const one = await lifecycles(bench, 1);
 		const both = await lifecycles(bench, ENGINES);
@@ -20,9 +37,10 @@ export async function valkeyEnginesLine(bench: ValkeyBench): Promise<Line> {
 		together.push(both.perSecond);
 		again.push(both.again);
 		const share = (100 * both.again).toFixed(1);
-		bench.progress(
-			`  round ${round}: ${both.perSecond.toFixed(0)} beside ${one.perSecond.toFixed(0)}, ${share} % again`,
-		);
+		cpus.push(both.engineMicros);
+		const shown = ({ perSecond, engineMicros, serverMicros }: Figures): string =>
+			`${perSecond.toFixed(0)} (engines ${engineMicros.toFixed(0)}, server ${serverMicros.toFixed(0)} µs each)`;
+		bench.progress(`  round ${round}: ${shown(both)} beside ${shown(one)}, ${share} % again`);
 	}
 	const figure = median(together);
 	const limit = median(alone);
@@ -33,15 +51,15 @@ export async function valkeyEnginesLine(bench: ValkeyBench): Promise<Line> {
 		figure,
 		unit: "lifecycles/s",
 		against: { name: "one engine", figure: limit, ratio: figure / limit, wanted: "≥ 0.9" },
+		cpuMicros: median(cpus),
 	};
 }
 
 /** Every engine submits and works; over when all that was submitted has been handled, by whichever. */
-async function lifecycles({ server, partitions, size }: ValkeyBench, engines: number) {
+async function lifecycles({ server, partitions, size }: ValkeyBench, engines: number): Promise<Figures> {
 	const url = newStore(server);
-	let left = size;
+	let left = 0;
 	let finish = () => {};
-	const finished = new Promise<void>((resolve) => (finish = resolve));
 	const onProgress = (done: number) => {
 		left -= done;
 		if (left <= 0) finish();
@@ -50,14 +68,25 @@ async function lifecycles({ server, partitions, size }: ValkeyBench, engines: nu
 	for (let n = 0; n < engines; n++)
 		children.push(await Child.start("child-engine", [url, String(partitions)], onProgress));
 	await Promise.all(children.map((child) => child.ask("work")));
+	const run = async (count: number): Promise<void> => {
+		left = count;
+		const finished = new Promise<void>((resolve) => (finish = resolve));
+		const submitted = children.map((child) => child.ask("submit", count / engines));
+		await Promise.all([...submitted, finished]);
+	};
+	// New processes are slow at first, and two would be so twice.
+	await run(WARM_UP * engines);
+	const before = await Promise.all(children.map((child) => child.ask<Counts>("units")));
+	const serverBefore = (await server.usage()).micros;
 	const startedAt = performance.now();
-	const submitted = children.map((child) => child.ask("submit", size / engines));
-	await Promise.all([...submitted, finished]);
+	await run(size);
 	const perSecond = size / ((performance.now() - startedAt) / 1000);
-	const counts = await Promise.all(children.map((child) => child.ask<{ units: number; again: number }>("units")));
+	const serverMicros = ((await server.usage()).micros - serverBefore) / size;
+	const after = await Promise.all(children.map((child) => child.ask<Counts>("units")));
 	await Promise.all(children.map((child) => child.stop()));
-	const sum = (name: "units" | "again"): number => counts.reduce((total, count) => total + count[name], 0);
-	return { perSecond, again: sum("again") / sum("units") };
+	const sum = (name: keyof Counts): number =>
+		after.reduce((total, count, n) => total + count[name] - (before[n]?.[name] ?? 0), 0);
+	return { perSecond, again: sum("again") / sum("units"), engineMicros: sum("cpuMicros") / size, serverMicros };
 }
 
 /** One record that every command of two engines writes: nobody is turned away, nobody loses for ever. */

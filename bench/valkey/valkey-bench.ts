@@ -23,7 +23,7 @@ export const newStore = (server: BenchServer): string => `${server.url}?prefix=b
 
 /** An engine of this process on a store of its own. */
 export async function openOn(server: BenchServer, partitions: number, url = newStore(server)) {
-	const ff = await FlowFabric.open(url, { partitions });
+	const ff = await FlowFabric.open(url, { partitions, onFault: () => {} });
 	const { engine }: { engine: Engine } = ff.backend as LocalBackend;
 	return { ff, engine, url, close: () => ff.close() };
 }

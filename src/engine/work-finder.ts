@@ -180,10 +180,7 @@ export class WorkFinder {
 		const found: Candidate[] = [];
 		const take = (queue: string, entries: readonly Entry[]) => {
 			if (age > 0 && this.#isYounger(age, partition, queue, entries[0])) return;
-			const isFirst = found.length === 0;
-			for (const { key, score } of entries) found.push({ key, score, partition, queue });
-			if (!isFirst) found.sort(compare);
-			if (found.length > wanted) found.length = wanted;
+			for (const entry of entries) if (!insert(found, entry, partition, queue, wanted)) break;
 		};
 		const seen = new Set<string>();
 		const probe = async (queue: string) => {
@@ -310,4 +307,16 @@ function sharesOf(candidates: readonly Candidate[], wanted: number): Share[] {
 		share.count += Math.floor((left + n) / deep.size);
 	});
 	return [...shares.values()];
+}
+
+/** Keeps the best `wanted` in order; false when this one, and so all behind it in its queue, are not among them. */
+function insert(found: Candidate[], entry: Entry, partition: number, queue: string, wanted: number): boolean {
+	let place = found.length;
+	while (place > 0 && compare(entry, found[place - 1] as Candidate) < 0) place -= 1;
+	if (place >= wanted) return false;
+	const candidate = { key: entry.key, score: entry.score, partition, queue };
+	if (place === found.length) found.push(candidate);
+	else found.splice(place, 0, candidate);
+	if (found.length > wanted) found.length = wanted;
+	return true;
 }
