@@ -91,6 +91,7 @@ it("what changes its state while lists are read is on them all the same", async 
 	const clock = new VirtualClock();
 	const store = new MemoryStore(1, clock.now);
 	const engine = new Engine({ store, clock });
+	await engine.start();
 	const backend = new LocalBackend({ engine, actor: "test", retentionMs: 0 });
 	const { id } = await backend.executions.create({ kind: "job" });
 	const { queues } = store;
