@@ -41,7 +41,8 @@ export class RemoteLeases implements LeaseCalls {
 				path: "/v1/claims",
 				body,
 				repeat: "always",
-				numbered: true,
+				// Only an id made here was certainly never sent before.
+				...(unnamed ? { numbered: true as const } : undefined),
 				waitMs,
 				signal,
 			});

@@ -81,7 +81,7 @@ export class Engine {
 	onCommitted: ((unit: UnitDraft) => void) | undefined;
 	/** Counts what happens here; whoever wants metrics sets it. */
 	observer: EngineObserver | undefined;
-	readonly #pausedLanes: PausedLanes;
+	readonly pausedLanes: PausedLanes;
 	readonly #minding: Minding;
 	readonly #sweep: Sweep;
 	readonly #trimmer: EventTrimmer;
@@ -142,7 +142,7 @@ export class Engine {
 			onArrival: (namespace, capabilities) => this.routes.released(namespace, capabilities),
 			onFailure: (error) => this.#scannerFailed("worker_expiry", "workers could not be kept registered", error),
 		});
-		this.#pausedLanes = new PausedLanes(this);
+		this.pausedLanes = new PausedLanes(this);
 		this.dispatcher = new ClaimDispatcher({
 			runners: this.runners,
 			clock: this.clock,
@@ -150,7 +150,7 @@ export class Engine {
 			shared: this.store.shared,
 			preferred: (lane) => this.#preferences.inLane(lane),
 			examine: (namespace, places) => this.routes.examine(namespace, places),
-			onPaused: (partition, namespace, lane) => this.#pausedLanes.found(partition, namespace, lane),
+			onPaused: (partition, namespace, lane) => this.pausedLanes.found(partition, namespace, lane),
 			onSkipped: (_, error) => this.#skipped(error),
 		});
 		this.claimRequests = new ClaimRequests(this.runners, this.dispatcher, this.kernel, this.mint);

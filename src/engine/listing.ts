@@ -109,18 +109,37 @@ async function nextPlaces(
 	const { createdAfter } = filter;
 	const pages = await Promise.all(
 		partitions.map(async (partition) => {
-			const runner = desk.engine.runner(partition);
-			const queues = await queuesFor(runner, filter);
-			const entries = await Promise.all(
-				queues.map((queue) => runner.ask((store, at) => store.first(at, queue, count, after))),
-			);
-			return entries.flatMap((page) => page.entries.map(({ score, key }) => ({ score, key, partition })));
+			const entries = await entriesIn(desk.engine.runner(partition), filter, count, after);
+			return entries.map(({ score, key }) => ({ score, key, partition }));
 		}),
 	);
 	const merged = pages.flat().filter(({ score }) => createdAfter === undefined || -score >= createdAfter);
 	merged.sort(compare);
 	// What moved between two queues while they were read may stand in both.
 	return merged.filter((place, n) => place.key !== merged[n - 1]?.key).slice(0, count);
+}
+
+/**
+ * The first entries of all queues asked for. What moves from one to another while they are read may be seen in neither:
+ * when something was written meanwhile they are read once more, and what either reading shows counts.
+ */
+async function entriesIn(
+	runner: PartitionRunner,
+	filter: Filter & { namespace: string },
+	count: number,
+	after: QueuePosition | undefined,
+): Promise<QueuePosition[]> {
+	const readAll = async (): Promise<QueuePosition[]> => {
+		const queues = await queuesFor(runner, filter);
+		const pages = await Promise.all(
+			queues.map((queue) => runner.ask((store, at) => store.first(at, queue, count, after))),
+		);
+		return pages.flatMap(({ entries }) => entries);
+	};
+	if (filter.lane !== undefined && filter.state !== undefined) return readAll();
+	const lastCommit = async () => (await runner.ask((store, at) => store.lastCommit(at))).commit;
+	const [before, entries] = await Promise.all([lastCommit(), readAll()]);
+	return before === (await lastCommit()) ? entries : [...entries, ...(await readAll())];
 }
 
 async function queuesFor(

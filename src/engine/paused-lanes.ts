@@ -8,6 +8,7 @@ import type { Engine } from "./engine.ts";
 export class PausedLanes {
 	readonly #engine: Engine;
 	readonly #watched = new Map<string, () => void>();
+	readonly #checks = new Set<Promise<void>>();
 
 	constructor(engine: Engine) {
 		this.#engine = engine;
@@ -17,12 +18,20 @@ export class PausedLanes {
 		const key = laneKey(namespace, lane);
 		const name = `${partition} ${key}`;
 		if (this.#watched.has(name)) return;
-		const check = () => void this.#check(partition, key, name);
+		const check = () => {
+			const checked = this.#check(partition, key, name).finally(() => this.#checks.delete(checked));
+			this.#checks.add(checked);
+		};
 		const stops = [this.#engine.watchers.add(key, check), this.#engine.store.watch(partition, key)];
 		this.#watched.set(name, () => {
 			for (const stop of stops) stop();
 		});
 		check();
+	}
+
+	/** What is known to have opened is looked at: whoever opened a lane here and claims next finds its work. */
+	async settled(): Promise<void> {
+		await Promise.all(this.#checks);
 	}
 
 	async #check(partition: number, key: string, name: string): Promise<void> {

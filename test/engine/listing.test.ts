@@ -86,3 +86,21 @@ it("members of a flow are found by its id, where the flow lives", async () => {
 	expect((await backend.executions.events(member)).events).toMatchObject([{ type: "cancelled", flowId: mine }]);
 	await backend.close();
 });
+
+it("what changes its state while lists are read is on them all the same", async () => {
+	const clock = new VirtualClock();
+	const store = new MemoryStore(1, clock.now);
+	const engine = new Engine({ store, clock });
+	await engine.start();
+	const backend = new LocalBackend({ engine, actor: "test", retentionMs: 0 });
+	const { id } = await backend.executions.create({ kind: "job" });
+	const { queues } = store;
+	store.queues = async (...question) => {
+		const answer = await queues.apply(store, question);
+		store.queues = queues;
+		// It leaves the queue that is about to be read for one that was not there yet.
+		await backend.executions.cancel(id);
+		return answer;
+	};
+	expect((await backend.executions.list({})).executions).toMatchObject([{ id, publicState: "cancelled" }]);
+});

@@ -70,6 +70,7 @@ export class LocalLanes implements LaneCalls {
 		const { engine } = this.#desk;
 		engine.refuseIfClosed();
 		const { state, agingMs } = await engine.lanes.change(namespace, lane, change);
+		await engine.pausedLanes.settled();
 		return { lane, namespace, state: shownState(state), agingMs };
 	}
 
