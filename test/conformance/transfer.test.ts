@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { afterEach, expect, it } from "vitest";
 import { SLOTS, slotOf, trustedSlot } from "../../src/kernel/ids.ts";
+import { slotOfKey } from "../../src/kernel/records/record-types.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import { type RecordFormat, type Store, StoreError } from "../../src/store/port.ts";
 import { exportStore } from "../../src/store/transfer/export.ts";
@@ -82,6 +83,30 @@ it("takes in a store of format 1", async () => {
 		"list,default,default,delayed",
 		"list,default,default,failed",
 		"list,default,default,waiting",
+	]);
+});
+
+it("takes in a store of format 2: what waits, is granted or set aside, and lanes, into other partitions", async () => {
+	const store = await open("sqlite ×8");
+	const lines = (await readFile(new URL("./samples/format-2.jsonl", import.meta.url), "utf8")).trimEnd().split("\n");
+	const partitionOf = (key: string) => {
+		const slot = slotOfKey(key);
+		return slot === undefined ? undefined : slot % store.partitions;
+	};
+	expect(await importStore(store, lines, { format, partitionOf })).toEqual({ records: 17, blobs: 0, events: 8 });
+	const queues = new Set((await queuesOf(store)).map((found) => (found as string[])[0]));
+	expect([...queues].sort()).toEqual([
+		"due",
+		"eligible,default,default,,fair",
+		"eligible,default,default,cuda gpu,cuda",
+		"fair,default,default,,0,4,fair,a",
+		"fair,default,default,,0,4,fair,b",
+		"lanes,default",
+		"list,default,default,waiting",
+		"list,default,granted,waiting",
+		"list,default,media,waiting",
+		"route,default,gpu",
+		"workers,default",
 	]);
 });
 

@@ -1,4 +1,4 @@
-import type { ExecutionRecord } from "./execution.ts";
+import { type ExecutionRecord, executionDefaults } from "./execution.ts";
 import { defineDefaults, type Key, makeRecord } from "./record.ts";
 
 /**
@@ -27,7 +27,7 @@ export const ticketDefaults = defineDefaults<TicketRecord>({
 	namespace: "default",
 	lane: "default",
 	kind: "",
-	requiredCapabilities: Object.freeze([]) as readonly string[],
+	requiredCapabilities: executionDefaults.requiredCapabilities,
 	fairnessKey: "",
 	priority: 0,
 	agingMs: 1e12,
