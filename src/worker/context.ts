@@ -63,9 +63,10 @@ export class RunContext implements Context {
 		return this.#run.log;
 	}
 
-	async progress(progress: { percent?: number; message?: string }): Promise<void> {
+	/** Handlers take it out of their context, so it must not need one. */
+	readonly progress = async (progress: { percent?: number; message?: string }): Promise<void> => {
 		await this.#backend.leases.progress(this.execution.id, { fence: this.#run.fence, ...progress });
-	}
+	};
 }
 
 /** JSON and text as values, everything else as bytes. */

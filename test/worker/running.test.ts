@@ -37,6 +37,18 @@ describe("a worker", () => {
 		});
 	});
 
+	it("gives a context that can be taken apart", async () => {
+		const stage = await Stage.open();
+		await stage.run(async ({ progress, log, signal }) => {
+			log.debug("begun");
+			await progress({ percent: 40 });
+			return signal.aborted;
+		});
+		const run = await stage.ff.submit("job", 1);
+		expect(await run.result()).toBe(false);
+		expect(await run.get()).toMatchObject({ progress: { percent: 40 } });
+	});
+
 	it("gives JSON as values, text as text and everything else as bytes", async () => {
 		const stage = await Stage.open();
 		const seen: unknown[] = [];
