@@ -40,6 +40,12 @@ export class PartitionMemory {
 		this.#onCorrupt = onCorrupt;
 	}
 
+	clear(): void {
+		this.cache.clear();
+		this.heads.forgetAll();
+		this.scans.clear();
+	}
+
 	async fetch(needs: Needs, ask: Ask): Promise<void> {
 		await Promise.all([
 			this.#fetchRecords([...needs.keys], ask),

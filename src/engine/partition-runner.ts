@@ -18,6 +18,7 @@ import { corruptDetails } from "./unreadable.ts";
 const LOSSES_BEFORE_TURN = 4;
 /** A caller is told that the store does not answer after this long; the commit itself is tried on. */
 const CALL_TIMEOUT_MS = 30_000;
+const FORGET_MS = 10_000;
 
 export interface RunnerOptions {
 	engineId: string;
@@ -70,6 +71,9 @@ export class PartitionRunner {
 	#scheduled = false;
 	#batchNumber = 0;
 	#lastCommit = 0;
+	/** The opening of the line since which memory was filled. */
+	#remembersSince = 1;
+	#forgotAt = Number.NEGATIVE_INFINITY;
 	#closed = false;
 
 	constructor(options: RunnerOptions) {
@@ -183,6 +187,7 @@ export class PartitionRunner {
 			for (const running of this.#waiting.splice(0)) running.reject(refusalError(refuse("store_unavailable")));
 			return;
 		}
+		this.#forgetBeforeOutage();
 		const now = this.time.now();
 		let awaited = false;
 		const builder = new BatchBuilder(this.#options.kernel.placement, this.#memory.cache, this.heads, (queue) => {
@@ -210,6 +215,19 @@ export class PartitionRunner {
 			for (const running of setAside) running.reject(refusalError(refuse("store_unavailable")));
 			this.#waiting = [...again, ...this.#waiting];
 		}
+	}
+
+	/**
+	 * After an outage another server may answer that never had the latest commits, and gives their numbers to others: a
+	 * version remembered from before would then pass for another's. Between rounds nothing remembered is in use. Not too
+	 * often: where every answer is that slow, what was fetched must last until it is used.
+	 */
+	#forgetBeforeOutage(): void {
+		const now = this.#options.clock.monotonic();
+		if (this.#remembersSince === this.#line.openings || now - this.#forgotAt < FORGET_MS) return;
+		this.#remembersSince = this.#line.openings;
+		this.#forgotAt = now;
+		this.#memory.clear();
 	}
 
 	/** Runs what waits; returns the commands that need something first. */

@@ -19,6 +19,8 @@ export class StoreLine {
 	readonly time: StoreTime;
 	/** Store time since when this partition could be written without a gap. */
 	writableSince = 0;
+	/** How often writing has begun: at the start, and after every outage. */
+	openings = 0;
 	readonly #options: StoreLineOptions;
 	#troubleSince: number | undefined;
 
@@ -45,6 +47,7 @@ export class StoreLine {
 	/** Writing is possible from now on. */
 	opened(): void {
 		this.writableSince = this.time.now();
+		this.openings += 1;
 	}
 
 	worked(): void {

@@ -75,3 +75,26 @@ it("a commit that a store refuses for good is not tried again", async () => {
 	expect(tries).toBe(1);
 	await backend.close();
 });
+
+it("what was remembered before an outage is read anew: a fail-over may have undone it", async () => {
+	const { clock, store, hold, backend } = await opened();
+	const { id } = await backend.executions.create({ kind: "job" });
+	const [claimed] = await backend.leases.claim({ workerId: "w", instanceId: "i", leaseMs: 60_000 });
+	const fence = { leaseId: claimed?.lease.id ?? "", epoch: claimed?.lease.epoch ?? 0 };
+	const reads: string[] = [];
+	const read = store.read.bind(store);
+	store.read = (partition, keys) => {
+		reads.push(...keys);
+		return read(partition, keys);
+	};
+	await backend.leases.renew({ leases: [{ executionId: id, ...fence }] });
+	expect(reads).not.toContain(id);
+	const release = hold();
+	const created = backend.executions.create({ kind: "job" });
+	await clock.advance(2000);
+	await release();
+	await created;
+	expect(await backend.leases.renew({ leases: [{ executionId: id, ...fence }] })).toMatchObject([{ ok: true }]);
+	expect(reads).toContain(id);
+	await backend.close();
+});
