@@ -7,6 +7,7 @@ import type { Scan, Transaction } from "./transaction.ts";
 import type { Write } from "./unit-draft.ts";
 
 const SCAN_PAGE = 1000;
+const FORGET_MS = 10_000;
 
 /** Asks the store about this memory's partition. */
 export type Ask = <T extends { time: number }>(question: (store: Store, partition: number) => Promise<T>) => Promise<T>;
@@ -31,6 +32,9 @@ export class PartitionMemory {
 	readonly cache: RecordCache;
 	readonly heads = new QueueHeads();
 	readonly scans = new Map<string, Scan>();
+	/** The opening of the line to the store since which it was filled: the first. */
+	#filledSince = 1;
+	#forgotAt = Number.NEGATIVE_INFINITY;
 	readonly #kernel: Kernel;
 	readonly #onCorrupt: (key: string, why: string) => void;
 
@@ -40,7 +44,15 @@ export class PartitionMemory {
 		this.#onCorrupt = onCorrupt;
 	}
 
-	clear(): void {
+	/**
+	 * After an outage another server may answer that never had the latest commits, and gives their numbers to others: a
+	 * version remembered from before would then pass for another's. To be called while nothing is on its way. Not too
+	 * often: where every answer is that slow, what was fetched must last until it is used.
+	 */
+	forgetBefore(opening: number, now: number): void {
+		if (this.#filledSince === opening || now - this.#forgotAt < FORGET_MS) return;
+		this.#filledSince = opening;
+		this.#forgotAt = now;
 		this.cache.clear();
 		this.heads.forgetAll();
 		this.scans.clear();

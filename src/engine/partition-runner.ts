@@ -8,7 +8,7 @@ import { BatchBuilder } from "./batch-builder.ts";
 import { Needs, PartitionMemory } from "./partition-memory.ts";
 import type { QueueHeads } from "./queue-heads.ts";
 import type { Running } from "./running.ts";
-import { StoreLine } from "./store-line.ts";
+import { StoreLine, storeRefusal } from "./store-line.ts";
 import type { StoreTime } from "./store-time.ts";
 import { CorruptRecordError, MISS, Transaction } from "./transaction.ts";
 import type { UnitDraft } from "./unit-draft.ts";
@@ -18,7 +18,6 @@ import { corruptDetails } from "./unreadable.ts";
 const LOSSES_BEFORE_TURN = 4;
 /** A caller is told that the store does not answer after this long; the commit itself is tried on. */
 const CALL_TIMEOUT_MS = 30_000;
-const FORGET_MS = 10_000;
 
 export interface RunnerOptions {
 	engineId: string;
@@ -71,9 +70,6 @@ export class PartitionRunner {
 	#scheduled = false;
 	#batchNumber = 0;
 	#lastCommit = 0;
-	/** The opening of the line since which memory was filled. */
-	#remembersSince = 1;
-	#forgotAt = Number.NEGATIVE_INFINITY;
 	#closed = false;
 
 	constructor(options: RunnerOptions) {
@@ -187,7 +183,7 @@ export class PartitionRunner {
 			for (const running of this.#waiting.splice(0)) running.reject(refusalError(refuse("store_unavailable")));
 			return;
 		}
-		this.#forgetBeforeOutage();
+		this.#memory.forgetBefore(this.#line.openings, this.#options.clock.monotonic());
 		const now = this.time.now();
 		let awaited = false;
 		const builder = new BatchBuilder(this.#options.kernel.placement, this.#memory.cache, this.heads, (queue) => {
@@ -215,19 +211,6 @@ export class PartitionRunner {
 			for (const running of setAside) running.reject(refusalError(refuse("store_unavailable")));
 			this.#waiting = [...again, ...this.#waiting];
 		}
-	}
-
-	/**
-	 * After an outage another server may answer that never had the latest commits, and gives their numbers to others: a
-	 * version remembered from before would then pass for another's. Between rounds nothing remembered is in use. Not too
-	 * often: where every answer is that slow, what was fetched must last until it is used.
-	 */
-	#forgetBeforeOutage(): void {
-		const now = this.#options.clock.monotonic();
-		if (this.#remembersSince === this.#line.openings || now - this.#forgotAt < FORGET_MS) return;
-		this.#remembersSince = this.#line.openings;
-		this.#forgotAt = now;
-		this.#memory.clear();
 	}
 
 	/** Runs what waits; returns the commands that need something first. */
@@ -402,6 +385,3 @@ export class PartitionRunner {
 		return waitedFor;
 	}
 }
-
-const storeRefusal = (error: unknown): Error =>
-	refusalError(refuse(error instanceof StoreError ? error.code : "store_unavailable"), error);

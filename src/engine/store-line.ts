@@ -1,5 +1,7 @@
 import type { Clock } from "../contract/clock.ts";
-import type { Store } from "../store/port.ts";
+import { refusalError } from "../contract/errors.ts";
+import { refuse } from "../kernel/outcome.ts";
+import { type Store, StoreError } from "../store/port.ts";
 import { StoreTime } from "./store-time.ts";
 
 const RETRY_MIN_MS = 20;
@@ -69,3 +71,7 @@ export class StoreLine {
 		});
 	}
 }
+
+/** What a caller is told when the store did not do as asked. */
+export const storeRefusal = (error: unknown): Error =>
+	refusalError(refuse(error instanceof StoreError ? error.code : "store_unavailable"), error);
