@@ -1,14 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "iovalkey";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { Engine } from "../../src/engine/engine.ts";
+import type { LocalBackend } from "../../src/engine/local-backend.ts";
 import { FlowFabric } from "../../src/index.ts";
 import { type Kernel, kernel } from "../../src/kernel/kernel.ts";
 import type { Outcome } from "../../src/kernel/outcome.ts";
 import type { Tx } from "../../src/kernel/tx.ts";
 import { openStoreAt } from "../../src/library/open.ts";
 import { hasValkey, sharedValkey } from "../servers/valkey-server.ts";
+
+/** How long an idle engine is looked at: this is what is measured over, nothing is waited for. */
+const LOOKED_ON_MS = 15_000;
 
 const newStore = async (): Promise<string> => `${(await sharedValkey()).url}?prefix=limits-${randomUUID()}`;
 
@@ -63,10 +67,11 @@ describe.runIf(hasValkey())("on Valkey", () => {
 			worker.handle("noop", async () => "woken");
 			await worker.start();
 		}
-		await sleep(2000);
+		const { engine } = ff.backend as LocalBackend;
+		await vi.waitFor(() => expect(engine.dispatcher.waiting.sleeping).toBe(10), { timeout: 10_000 });
 		const before = await functionCalls();
-		await sleep(15_000);
-		const perSecond = ((await functionCalls()).calls - before.calls) / 15;
+		await sleep(LOOKED_ON_MS);
+		const perSecond = ((await functionCalls()).calls - before.calls) / (LOOKED_ON_MS / 1000);
 		process.stdout.write(`idle: ${perSecond.toFixed(2)} function calls a second\n`);
 		expect(await (await ff.submit("noop")).result({ timeoutMs: 10_000 })).toBe("woken");
 		await ff.close();
