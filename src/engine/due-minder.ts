@@ -132,7 +132,8 @@ export class DueMinder {
 		const began = clock.monotonic();
 		let items = 0;
 		let after: QueuePosition | undefined;
-		const tried = new Set<string>();
+		/** By the time each was due at: what is due anew, as by another engine's doing, is not what was tried. */
+		const tried = new Map<string, number>();
 		let tickedSince = false;
 		const finish = (next: number): number => {
 			this.#options.onPass({ startedAt, durationMs: clock.monotonic() - began, items, done });
@@ -143,8 +144,8 @@ export class DueMinder {
 			const now = runner.time.now();
 			const due = entries.filter((entry) => entry.score <= now - this.#lagMs);
 			if (this.#leaves(due[0])) return finish(now);
-			const ready = due.filter(({ key }) => !tried.has(key) && !this.#waits(key, now));
-			for (const { key } of ready) tried.add(key);
+			const ready = due.filter(({ key, score }) => tried.get(key) !== score && !this.#waits(key, now));
+			for (const { key, score } of ready) tried.set(key, score);
 			await Promise.all(ready.map((entry) => this.#tick(entry, done)));
 			items += ready.length;
 			tickedSince ||= ready.length > 0;

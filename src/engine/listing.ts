@@ -138,7 +138,9 @@ async function entriesIn(
 	};
 	if (filter.lane !== undefined && filter.state !== undefined) return readAll();
 	const lastCommit = async () => (await runner.ask((store, at) => store.lastCommit(at))).commit;
-	const [before, entries] = await Promise.all([lastCommit(), readAll()]);
+	// One after the other: a store may answer in any order what it is asked at the same time.
+	const before = await lastCommit();
+	const entries = await readAll();
 	return before === (await lastCommit()) ? entries : [...entries, ...(await readAll())];
 }
 

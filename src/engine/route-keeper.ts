@@ -1,5 +1,5 @@
 import { describeLack, offersAll } from "../kernel/matching.ts";
-import { classOfQueue, ROUTE, routeQueuePrefix, routeQueueSubject } from "../kernel/placement.ts";
+import { classOfQueue, ROUTE, routeQueue, routeQueuePrefix, routeQueueSubject } from "../kernel/placement.ts";
 import { type WorkerRecord, workerExpiresAt } from "../kernel/records/worker.ts";
 import { type BlockRouteCommand, MOVED_PER_STEP, type RouteOutcome } from "../kernel/rules/route.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
@@ -74,7 +74,6 @@ export class RouteKeeper {
 	 * a few of the last in each pass. Returns how many were moved.
 	 */
 	async pass(own: readonly number[], changed: readonly number[]): Promise<number> {
-		const { registry } = this.#options;
 		const fresh = own.filter((partition) => !this.#looked.has(partition)).slice(0, FIRST_LOOKS);
 		const wanted = new Set([...changed, ...this.#holding, ...fresh]);
 		const partitions = own.filter((partition) => wanted.has(partition));
@@ -83,14 +82,9 @@ export class RouteKeeper {
 		this.#holding = new Set(found.map(([partition]) => partition));
 		let moved = 0;
 		for (const namespace of new Set(found.map(([, queue]) => routeQueueSubject(queue).namespace))) {
-			const workers = await registry.read(namespace).then(
-				(read) => read.workers,
-				() => undefined,
-			);
-			const mine = found.filter(([, queue]) => queue.startsWith(routeQueuePrefix(namespace)));
-			moved += await this.#release(
-				mine,
-				(required) => !workers || workers.some(({ capabilities }) => offersAll(capabilities, required)),
+			moved += await this.#releaseServed(
+				namespace,
+				found.filter(([, queue]) => queue.startsWith(routeQueuePrefix(namespace))),
 			);
 		}
 		return moved;
@@ -99,21 +93,48 @@ export class RouteKeeper {
 	async #blockUnserved(namespace: string, places: readonly Place[]): Promise<void> {
 		// What cannot be read may be anybody: nothing is moved then.
 		const { workers } = await this.#options.registry.read(namespace);
-		const moved = await Promise.all(
-			places.map(async ([partition, queue]) => {
-				const required = classOfQueue(queue).requiredCapabilities;
-				if (this.#rememberServed(namespace, required, workers)) return 0;
-				return this.#move(partition, { op: "blockRoute", queue, detail: describeLack(required, workers) });
-			}),
+		const unserved = places.filter(
+			([, queue]) => !this.#rememberServed(namespace, classOfQueue(queue).requiredCapabilities, workers),
 		);
-		if (moved.every((count) => count === 0)) return;
-		const { workers: later } = await this.#options.registry.read(namespace);
-		for (const { capabilities, registeredAt } of later) {
-			const isNew = !workers.some(
-				(worker) => worker.registeredAt === registeredAt && worker.capabilities.length >= capabilities.length,
-			);
-			if (isNew && capabilities.length > 0) await this.released(namespace, capabilities);
+		const moving = unserved.map(([partition, queue]) => {
+			const { requiredCapabilities } = classOfQueue(queue);
+			const move: Move = { op: "blockRoute", queue, detail: describeLack(requiredCapabilities, workers) };
+			return this.#move(partition, move, async () => (await this.#isServed(namespace, requiredCapabilities)) === false);
+		});
+		const whole = this.#lookAgain(namespace, unserved, moving).catch(this.#options.onFailure);
+		const firsts = await Promise.allSettled(moving.map(({ first }) => first));
+		// A short queue is done with before anyone is told; nobody waits for a long one.
+		if (firsts.every((first) => first.status === "rejected" || first.value < MOVED_PER_STEP)) await whole;
+	}
+
+	/** Only after the last step, since a worker may have come before it. What failed may have been done all the same. */
+	async #lookAgain(namespace: string, places: readonly Place[], moving: readonly Moving[]): Promise<void> {
+		const moved = await Promise.allSettled(moving.map(({ all }) => all));
+		const aside = places.filter((_, n) => moved[n]?.status === "rejected" || moved[n]?.value !== 0);
+		if (aside.length > 0) {
+			const queues = aside.map(([partition, queue]): Place => [partition, routeQueue(classOfQueue(queue))]);
+			await this.#releaseServed(namespace, queues);
 		}
+		for (const move of moved) if (move.status === "rejected") throw move.reason;
+	}
+
+	/** Looks who is there and releases what they can serve; if that cannot be read, whoever claims next finds out. */
+	async #releaseServed(namespace: string, places: readonly Place[]): Promise<number> {
+		const workers = await this.#readWorkers(namespace);
+		return this.#release(places, (required) => !workers || isServedBy(workers, required));
+	}
+
+	/** Whether somebody who is there can serve what requires this; undefined when it cannot be said. */
+	async #isServed(namespace: string, required: readonly string[]): Promise<boolean | undefined> {
+		const workers = await this.#readWorkers(namespace);
+		return workers && isServedBy(workers, required);
+	}
+
+	#readWorkers(namespace: string): Promise<WorkerRecord[] | undefined> {
+		return this.#options.registry.read(namespace).then(
+			({ workers }) => workers,
+			() => undefined,
+		);
 	}
 
 	#rememberServed(namespace: string, required: readonly string[], workers: readonly WorkerRecord[]): boolean {
@@ -124,10 +145,20 @@ export class RouteKeeper {
 		return true;
 	}
 
+	/** Resolves when the first of each queue can be claimed, and all of a short one; the rest follows. */
 	async #release(places: readonly Place[], isFor: (required: readonly string[]) => boolean): Promise<number> {
 		const served = places.filter(([, queue]) => isFor(routeQueueSubject(queue).requiredCapabilities));
 		const moved = await Promise.all(
-			served.map(([partition, queue]) => this.#move(partition, { op: "unblockRoute", queue })),
+			served.map(async ([partition, queue]) => {
+				const { namespace, requiredCapabilities } = routeQueueSubject(queue);
+				const isWanted = async () => (await this.#isServed(namespace, requiredCapabilities)) !== false;
+				const { first, all } = this.#move(partition, { op: "unblockRoute", queue }, isWanted);
+				// If the first step fails, that is told below.
+				const whole = all.catch((error) => first.then(() => this.#options.onFailure(error)).catch(() => {}));
+				const count = await first;
+				if (count < MOVED_PER_STEP) await whole;
+				return count;
+			}),
 		);
 		return moved.reduce((sum, count) => sum + count, 0);
 	}
@@ -146,20 +177,23 @@ export class RouteKeeper {
 		return found;
 	}
 
-	/** Resolves after the first step with how many that moved; the rest follows, since a queue may be long. */
-	async #move(partition: number, move: Move): Promise<number> {
-		const first = await this.#step(partition, move);
-		const rest = async () => {
-			for (let moved = first, idle = 0; idle < MOST_IDLE_STEPS; ) {
-				if (moved < MOVED_PER_STEP && (await this.#isOver(partition, move))) return;
+	/**
+	 * Moves a queue step by step, since it may be long, for as long as that is wanted: somebody who comes or goes meanwhile
+	 * has it moved the other way, and two that moved it to and fro would never end.
+	 */
+	#move(partition: number, move: Move, isWanted: () => Promise<boolean>): Moving {
+		const first = this.#step(partition, move);
+		const all = first.then(async (count) => {
+			let total = count;
+			for (let moved = count, idle = 0; idle < MOST_IDLE_STEPS; total += moved) {
+				if (moved < MOVED_PER_STEP && (await this.#isOver(partition, move))) break;
+				if (!(await isWanted())) break;
 				moved = await this.#step(partition, move);
 				idle = moved === 0 ? idle + 1 : 0;
 			}
-		};
-		const followed = rest().catch(this.#options.onFailure);
-		// A short queue is done with before anyone is told; nobody waits for a long one.
-		if (first < MOVED_PER_STEP) await followed;
-		return first;
+			return total;
+		});
+		return { first, all };
 	}
 
 	async #step(partition: number, move: Move): Promise<number> {
@@ -181,6 +215,15 @@ export class RouteKeeper {
 	}
 }
 
+/** How many the first step moved, and how many all of them. */
+interface Moving {
+	first: Promise<number>;
+	all: Promise<number>;
+}
+
 type Move = { op: "blockRoute"; queue: string; detail: string } | { op: "unblockRoute"; queue: string };
+
+const isServedBy = (workers: readonly WorkerRecord[], required: readonly string[]): boolean =>
+	workers.some(({ capabilities }) => offersAll(capabilities, required));
 
 const servedName = (namespace: string, required: readonly string[]): string => `${namespace} ${required.join(" ")}`;

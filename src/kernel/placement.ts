@@ -116,7 +116,10 @@ export const ROUTE = "route,";
 export const routeQueuePrefix = (namespace: string): string => `${ROUTE}${namespace},`;
 
 /** Named by what a worker must offer for it to be released. */
-const routeQueue = ({ namespace, requiredCapabilities }: ExecutionRecord): string =>
+export const routeQueue = ({
+	namespace,
+	requiredCapabilities,
+}: Pick<WorkClass, "namespace" | "requiredCapabilities">): string =>
 	routeQueuePrefix(namespace) + requiredCapabilities.join(" ");
 
 /** Which capabilities work in this queue needs, and whose it is. */

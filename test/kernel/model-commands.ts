@@ -167,7 +167,7 @@ export function replay(it: ModelExecution, now: number): Answer {
 export function changePriority(it: ModelExecution, priority: number): Answer {
 	if (it.situation.is === "ended") return it.notActive();
 	const before = it.priority;
-	it.priority = priority > 9000 ? 9000 : priority < 0 ? 0 : priority;
+	it.priority = priority > 9000 ? 9000 : Math.max(priority, 0);
 	if (it.priority !== before) it.told = ["priority_changed"];
 	return { ok: true, publicState: it.fields().publicState, priority: it.priority };
 }

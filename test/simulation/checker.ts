@@ -4,20 +4,19 @@ import { kernel, type Rules } from "../../src/kernel/kernel.ts";
 import type { Outcome } from "../../src/kernel/outcome.ts";
 import type { ClaimRequestRecord } from "../../src/kernel/records/claim-request.ts";
 import type { ExecutionRecord } from "../../src/kernel/records/execution.ts";
-import type { LaneRecord } from "../../src/kernel/records/lane.ts";
 import { publicState, type StateFields } from "../../src/kernel/state.ts";
 import { TIME_TOLERANCE_MS, type Unit } from "../../src/store/port.ts";
 import { fold, type Told } from "./fold.ts";
+import { checkGrant } from "./grant-watch.ts";
 import type { IntermediateStates } from "./intermediate-states.ts";
+import { LaneWatch } from "./lane-watch.ts";
 import { oneRecord } from "./one-record.ts";
 import type { SimPartition } from "./sim-store.ts";
+import { checkList, checkTenant } from "./tenant-watch.ts";
 import { type Group, type Journal, resetsKey } from "./test-rules.ts";
+import { Violation } from "./violation.ts";
+import { WorkerWatch } from "./worker-watch.ts";
 import type { World } from "./world.ts";
-
-/** Something that must never happen, happened. */
-export class Violation extends Error {
-	override name = "Violation";
-}
 
 interface Episode {
 	/** The moment this state began. */
@@ -42,24 +41,29 @@ export class Checker {
 	readonly #seq = new Map<string, number>();
 	readonly #docs = new Map<string, string>();
 	readonly #leaseUuids = new Map<string, { id: string; moment: number }>();
-	/** Leases by the instance that claimed them. */
+	/** Leases by the namespace and instance that claimed them. */
 	readonly #claimedBy = new Map<string, { id: string; leaseId: string; moment: number; partition: SimPartition }[]>();
 	readonly #tokens = new Set<string>();
 	readonly #byKey = new Map<string, string>();
 	readonly removed = new Set<string>();
-	readonly #paused = new Set<string>();
+	readonly lanes = new LaneWatch();
+	readonly workers: WorkerWatch;
+	/** Told of every event as it is stored. */
+	onEvent: ((event: ExecutionEvent, before: ExecutionRecord | undefined) => void) | undefined;
 
 	readonly #intermediate: IntermediateStates;
 
 	constructor(world: World, intermediate: IntermediateStates) {
 		this.#world = world;
 		this.#intermediate = intermediate;
+		this.workers = new WorkerWatch(world);
 	}
 
 	/** A unit is about to be applied. */
 	observe(partition: SimPartition, unit: Unit, time: number): void {
 		const events = unit.events.map(({ owner, at, body }) => decodeEvent(owner, at, body));
 		this.#checkTimes(unit, events, time);
+		this.workers.observe(unit);
 		for (const key of unit.removed) {
 			const before = this.#docs.get(key);
 			this.#docs.delete(key);
@@ -77,20 +81,17 @@ export class Checker {
 			else if (key.startsWith("ex_") && !key.includes("/")) {
 				const record = kernel.decode(key, doc) as ExecutionRecord;
 				for (const between of this.#intermediate.between(this.#docs.get(key), doc)) this.#pass(key, between);
-				this.#checkExecution(
-					key,
-					record,
-					events.filter((event) => event.executionId === key),
-					time,
-				);
+				const own = events.filter((event) => event.executionId === key);
+				for (const event of own) this.lanes.check(partition, unit, event, record);
+				this.#checkExecution(key, record, own, time);
 			}
 			this.#docs.set(key, doc);
 		}
-		this.#checkLanes(partition, unit, events);
-		for (const { type, actor, executionId, leaseId } of events) {
+		for (const { type, actor, namespace, executionId, leaseId } of events) {
 			if (type !== "claimed") continue;
 			const claimed = { id: executionId, leaseId: String(leaseId), moment: this.#world.moment, partition };
-			this.#claimedBy.set(actor, [...(this.#claimedBy.get(actor) ?? []), claimed]);
+			const instance = `${namespace} ${actor}`;
+			this.#claimedBy.set(instance, [...(this.#claimedBy.get(instance) ?? []), claimed]);
 		}
 	}
 
@@ -129,7 +130,10 @@ export class Checker {
 			const seq = (this.#seq.get(id) ?? 0) + 1;
 			if (event.seq !== seq) throw new Violation(`${id}: event ${event.type} has seq ${event.seq}, expected ${seq}`);
 			this.#seq.set(id, seq);
-			this.#checkGrant(event, before, time);
+			checkTenant(event, next, before);
+			checkGrant(event, before, time);
+			this.workers.check(event, next);
+			this.onEvent?.(event, before);
 			if (event.type === "claimed") this.#checkLeaseIsNew(id, String(event.leaseId));
 			if (event.type === "deleted") continue;
 			if (told?.lifecyclePhase === "terminal" && event.type !== "replayed" && event.type !== "tags_changed") {
@@ -171,13 +175,14 @@ export class Checker {
 
 	#checkKeyIsFree(next: ExecutionRecord, time: number): void {
 		if (!next.idempotencyKey) return;
-		const other = this.#byKey.get(next.idempotencyKey);
+		const key = `${next.namespace} ${next.idempotencyKey}`;
+		const other = this.#byKey.get(key);
 		const first = other === undefined ? undefined : this.#current(other);
 		const window = next.policy.dedupWindowMs ?? 86_400_000;
 		if (first && first.createdAt + window > time + TIME_TOLERANCE_MS) {
-			throw new Violation(`key ${next.idempotencyKey} made both ${first.id} and ${next.id}`);
+			throw new Violation(`key ${key} made both ${first.id} and ${next.id}`);
 		}
-		this.#byKey.set(next.idempotencyKey, next.id);
+		this.#byKey.set(key, next.id);
 	}
 
 	#checkUnknownField(key: string, doc: string): void {
@@ -208,38 +213,6 @@ export class Checker {
 			throw new Violation(`${key}: counted ${next.counted} members of ${stored + added}`);
 	}
 
-	#checkLanes(partition: SimPartition, unit: Unit, events: ExecutionEvent[]): void {
-		for (const event of events) {
-			if (event.type !== "claimed") continue;
-			const lane = this.#current(event.executionId)?.lane ?? "default";
-			if (this.#paused.has(lane))
-				throw new Violation(`${event.executionId} was claimed from lane ${lane} after its pause was answered`);
-			const key = `lane:default:${lane}`;
-			const copy = unit.put.some((put) => put.key === key) ? undefined : partition.records.get(key);
-			if (copy && (JSON.parse(copy.doc) as Partial<LaneRecord>).state === "paused") {
-				throw new Violation(`${event.executionId} was claimed from lane ${lane} while it was paused`);
-			}
-		}
-	}
-
-	/** A pause was answered, and nobody has asked for anything else since. */
-	lanePaused(lane: string): void {
-		this.#paused.add(lane);
-	}
-
-	laneMayOpen(lane: string): void {
-		this.#paused.delete(lane);
-	}
-
-	/** A grant is turned into a lease only within its time, and ends neither early nor for another reason. */
-	#checkGrant(event: ExecutionEvent, before: ExecutionRecord | undefined, time: number): void {
-		const { grant } = before ?? {};
-		if (event.type === "claimed" && grant && grant.expiresAt <= event.at)
-			throw new Violation(`${event.executionId} was leased at ${event.at}, its grant ended at ${grant.expiresAt}`);
-		if (event.type === "grant_lapsed" && grant && grant.expiresAt > time)
-			throw new Violation(`${event.executionId}: a grant lapsed ${grant.expiresAt - time} ms early`);
-	}
-
 	/** A call about one execution got this answer; some state during the call must explain it. */
 	checkReply(op: keyof Rules, command: { executionId: string }, reply: Outcome, since: number): void {
 		const id = command.executionId;
@@ -265,6 +238,7 @@ export class Checker {
 			}
 			const { ownershipState: _, ...state } = withoutLane(view.state);
 			const same =
+				view.namespace === record.namespace &&
 				view.publicState === publicState(record) &&
 				view.lease?.id === record.lease?.id &&
 				view.retries === record.retries &&
@@ -280,6 +254,12 @@ export class Checker {
 		throw new Violation(`reading ${id} gave ${view?.publicState ?? "nothing"}, which it was at no moment of the call`);
 	}
 
+	/** A tenant asked for all it has. */
+	checkListed(namespace: string, told: readonly { id: string; namespace: string }[], since: number): void {
+		const all = this.executions.map((id) => ({ id, states: this.#during(id, since) }));
+		checkList(namespace, told, all);
+	}
+
 	checkClaimed(id: string, leaseId: string, since: number): void {
 		const given = this.#leaseUuids.get(uuidOf(leaseId));
 		if (given?.id !== id || given.moment < since) {
@@ -288,8 +268,8 @@ export class Checker {
 	}
 
 	/** A repeat must tell of every lease its request had taken before and that was held all the while. */
-	checkRepeated(instanceId: string, told: readonly string[], since: number): void {
-		for (const { id, leaseId, moment, partition } of this.#claimedBy.get(instanceId) ?? []) {
+	checkRepeated(namespace: string, instanceId: string, told: readonly string[], since: number): void {
+		for (const { id, leaseId, moment, partition } of this.#claimedBy.get(`${namespace} ${instanceId}`) ?? []) {
 			if (moment >= since || told.includes(leaseId)) continue;
 			const states = this.#during(id, since);
 			const { lease } = states[0] ?? {};
@@ -329,6 +309,11 @@ export class Checker {
 
 	get executions(): string[] {
 		return [...this.#episodes.keys()];
+	}
+
+	/** An execution as it is now. */
+	recordOf(id: string): ExecutionRecord | undefined {
+		return this.#current(id);
 	}
 
 	#current(id: string): ExecutionRecord | undefined {

@@ -1,84 +1,118 @@
 import type { ClaimRequest } from "../../src/contract/worker-protocol.ts";
+import type { Fleet, OfferedWork } from "./fleet.ts";
 import { type Held, leaseRequests } from "./lease-requests.ts";
 import type { Stage } from "./stage.ts";
-import { CAPABILITIES, LANES } from "./tenants.ts";
+import { asTenant, CAPABILITIES, LANES, otherThan, type Tenant } from "./tenants.ts";
+import { Violation } from "./violation.ts";
 
 /** Those who take work: by claims, said once or again and again, and by grants, accepted soon, late or never. */
 export class Claimants {
 	readonly #stage: Stage;
+	readonly #fleet: Fleet;
 	#held: Held[] = [];
 	readonly #former: Held[] = [];
 
-	constructor(stage: Stage) {
+	constructor(stage: Stage, fleet: Fleet) {
 		this.#stage = stage;
+		this.#fleet = fleet;
 	}
 
-	claim(waitMs: number, repeatable = true): void {
-		const { random, world, calm } = this.#stage;
-		const worker = `w${random.integer(1, 4)}`;
+	claim(waitMs: number): void {
+		const { random, world } = this.#stage;
+		const tenant = this.#stage.someTenant();
+		const { instanceId, offer } = this.#someone(tenant);
 		// An instance of its own per request: what it was given can be told from the events.
-		const requestId = repeatable && random.chance(0.4) ? `r${this.#stage.count()}` : undefined;
+		const requestId = random.chance(0.4) ? `r${this.#stage.count()}` : undefined;
 		const repeats = requestId === undefined ? 0 : random.integer(0, 3);
 		const request = {
-			lanes: random.chance(0.5) ? LANES : [random.pick(LANES)],
-			...(random.chance(0.3) ? { kinds: ["a"] } : undefined),
-			capabilities: calm ? CAPABILITIES : CAPABILITIES.filter(() => random.chance(0.5)),
-			workerId: worker,
-			instanceId: requestId === undefined ? worker : `${worker}-${requestId}`,
+			...offer,
+			workerId: tenant,
+			instanceId: requestId === undefined ? instanceId : `${instanceId}-${requestId}`,
 			...(requestId === undefined ? undefined : { requestId }),
 			max: random.integer(1, 3),
 			leaseMs: random.integer(100, 3000),
 			waitMs,
 		};
-		this.#sendClaim(request, world.moment, repeats);
+		this.#sendClaim(tenant, request, world.moment, repeats);
+		// The other tenant happens to use the same names.
+		const other = otherThan(tenant);
+		if (requestId !== undefined && random.chance(0.2))
+			this.#sendClaim(other, { ...request, workerId: other }, world.moment, repeats);
 	}
 
-	/** Something is reserved, and accepted soon, late, or never. */
+	/** One claim in calm, with this offer. */
+	claimWith(tenant: Tenant, instanceId: string, offer: OfferedWork, waitMs: number): void {
+		const request = { ...offer, workerId: tenant, instanceId, max: this.#stage.random.integer(1, 3), waitMs };
+		this.#sendClaim(tenant, { ...request, leaseMs: 3000 }, this.#stage.world.moment, 0);
+	}
+
+	/** A worker of the fleet, or somebody who claims without ever having registered. */
+	#someone(tenant: Tenant): { instanceId: string; offer: OfferedWork } {
+		const { random } = this.#stage;
+		const member = random.chance(0.6) ? this.#fleet.someone(tenant) : undefined;
+		if (member) return member;
+		const offer = {
+			capabilities: CAPABILITIES.filter(() => random.chance(0.3)),
+			...(random.chance(0.3) ? { kinds: ["a"] } : undefined),
+			lanes: random.chance(0.5) ? LANES : [random.pick(LANES)],
+		};
+		return { instanceId: `v${random.integer(1, 4)}`, offer };
+	}
+
+	/** Something is reserved, and accepted soon, late, or never; perhaps by somebody else. */
 	grant(): void {
 		const { random, world } = this.#stage;
-		const instanceId = `w${random.integer(1, 4)}`;
+		const tenant = this.#stage.someTenant();
+		const { instanceId, offer } = this.#someone(tenant);
 		const request = {
-			lanes: LANES,
-			capabilities: CAPABILITIES.filter(() => random.chance(0.5)),
-			workerId: "granted",
+			...offer,
+			workerId: tenant,
 			instanceId,
 			grantTtlMs: random.integer(1, 1500),
 			waitMs: random.pick([0, 0, 300]),
 		};
+		this.#stage.checker.workers.offers(tenant, offer.capabilities);
 		this.#stage.call(
-			(backend) => backend.leases.grant(request),
+			(backend) => asTenant(backend, tenant).leases.grant(request),
 			(heard) => {
 				if (heard.kind !== "ok" || !heard.value || random.chance(0.2)) return;
 				const { grantId } = heard.value;
-				world.after(random.pick([0, 20, 400, 2000]), () => this.#accept(grantId, instanceId));
+				const by = random.chance(0.1) ? otherThan(tenant) : tenant;
+				world.after(random.pick([0, 20, 400, 2000]), () => this.#accept(by, tenant, grantId, instanceId));
 			},
 		);
 	}
 
-	#accept(grantId: string, instanceId: string): void {
+	#accept(by: Tenant, tenant: Tenant, grantId: string, instanceId: string): void {
 		this.#stage.call(
-			(backend) => backend.leases.acceptGrant(grantId, { instanceId, leaseMs: 2000 }),
+			(backend) => asTenant(backend, by).leases.acceptGrant(grantId, { instanceId, leaseMs: 2000 }),
 			(heard) => {
+				if (by !== tenant && heard.kind !== "unknown" && (heard.kind === "ok" || heard.code !== "grant_not_found"))
+					throw new Violation(`${by} accepted ${grantId} of ${tenant} and was not told that there is none`);
 				if (heard.kind === "ok") this.#gotLease(heard.value.id, heard.value.lease, 0);
 			},
 		);
 	}
 
 	/** A claim, and perhaps again: its answer may be lost, or late, and another engine may be asked. */
-	#sendClaim(request: ClaimRequest, firstSent: number, repeats: number): void {
+	#sendClaim(tenant: Tenant, request: ClaimRequest, firstSent: number, repeats: number): void {
 		const { checker, random, world } = this.#stage;
+		checker.workers.offers(tenant, request.capabilities ?? []);
 		this.#stage.call(
-			(backend) => backend.leases.claim(request),
+			(backend) => asTenant(backend, tenant).leases.claim(request),
 			(heard, since) => {
 				if (heard.kind !== "ok") return;
-				for (const { id, lease } of heard.value) this.#gotLease(id, lease, firstSent);
+				for (const { id, namespace, lease } of heard.value) {
+					if (namespace !== tenant) throw new Violation(`${tenant} claimed and got ${id} of ${namespace}`);
+					this.#gotLease(id, lease, firstSent);
+				}
 				const told = heard.value.map(({ lease }) => lease.id);
-				if (request.requestId !== undefined) checker.checkRepeated(request.instanceId, told, since);
+				if (request.requestId !== undefined) checker.checkRepeated(tenant, request.instanceId, told, since);
 			},
 		);
 		if (repeats === 0) return;
 		const later = random.pick([0, 20, 400, 1500]);
-		world.after(later, () => this.#sendClaim(request, firstSent, repeats - 1));
+		world.after(later, () => this.#sendClaim(tenant, request, firstSent, repeats - 1));
 	}
 
 	#gotLease(id: string, lease: { id: string; epoch: number }, since: number): void {

@@ -27,6 +27,7 @@ export class Cluster {
 	readonly #latencies: readonly number[];
 	readonly #makeBackend: (engine: Engine) => LocalBackend;
 	#started = 0;
+	#shares = "";
 	/** The most often in a row that one command lost, over all engines. */
 	worstLosses = 0;
 
@@ -82,6 +83,14 @@ export class Cluster {
 			() => node.host.die(),
 			() => node.host.die(),
 		);
+	}
+
+	/** Whether engines have shared partitions out anew since this was asked last. */
+	hasShifted(): boolean {
+		const before = this.#shares;
+		const up = this.nodes.filter((node) => node.host.alive && node.ready);
+		this.#shares = up.map(({ host, backend }) => `${host.name}: ${backend.engine.share.partitions}`).join(", ");
+		return before !== "" && before !== this.#shares;
 	}
 
 	/** Any engine that would answer. */

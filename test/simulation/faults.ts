@@ -40,7 +40,7 @@ export function strike(stage: Stage, claimants: Claimants): void {
 	}
 }
 
-/** Nothing goes wrong any more, and every engine runs. */
+/** Nothing goes wrong any more, and every engine runs; what an engine had begun before it stood still is yet to come. */
 export function appease(stage: Stage): void {
 	const { cluster, network } = stage;
 	stage.calm = true;
@@ -51,4 +51,16 @@ export function appease(stage: Stage): void {
 		node.host.pausedUntil = 0;
 		if (!node.host.alive) cluster.start(slot);
 	});
+}
+
+/**
+ * Engines that stood still wake up, and the workers expire whose claims were in them; clocks that ran ahead are caught up
+ * with, and all hear of each other.
+ */
+export async function settleDown(stage: Stage): Promise<void> {
+	const { world, network } = stage;
+	const ahead = Math.max(...network.partitions.map(({ time }) => time)) - network.clock();
+	stage.clockOffset += Math.max(0, ahead);
+	await world.runUntil(world.time + 100_000);
+	stage.raise();
 }

@@ -1,4 +1,6 @@
 import type { Stage } from "./stage.ts";
+import { asTenant, otherThan, type Tenant } from "./tenants.ts";
+import { Violation } from "./violation.ts";
 
 /** Those who look at work and interfere with it. */
 export class Operators {
@@ -53,12 +55,55 @@ export class Operators {
 				);
 			}
 			case "intrude": {
-				const other = { actor: "intruder", namespace: "other" };
+				const other = { actor: "intruder", namespace: otherThan(stage.checker.recordOf(id)?.namespace ?? "") };
 				return stage.ask("cancel", id, { ...command, ...other, mode: "force", graceMs: 0 }, (backend) =>
 					backend.as(other).executions.cancel(id, { mode: "force" }),
 				);
 			}
 		}
+	}
+
+	/** Somebody looks at all of a tenant's work, or at its workers, or asks why something does not run. */
+	look(): void {
+		const stage = this.#stage;
+		const { random, checker } = stage;
+		const tenant = stage.someTenant();
+		switch (random.weighted({ list: 2, workers: 2, explain: 3 })) {
+			case "list":
+				stage.call(
+					(backend) => asTenant(backend, tenant).executions.list({ limit: 1000 }),
+					(heard, since) => {
+						if (heard.kind === "ok") checker.checkListed(tenant, heard.value.executions, since);
+					},
+				);
+				return;
+			case "workers":
+				stage.call(
+					(backend) => asTenant(backend, tenant).workers.list(),
+					(heard, since) => {
+						if (heard.kind === "ok") checker.workers.checkListed(tenant, heard.value.workers, since);
+					},
+				);
+				return;
+			case "explain":
+				return this.#explain(tenant);
+		}
+	}
+
+	#explain(tenant: Tenant): void {
+		const { random, checker } = this.#stage;
+		if (this.#known.length === 0) return;
+		const id = random.pick(this.#known);
+		const owner = checker.recordOf(id)?.namespace;
+		this.#stage.call(
+			(backend) => asTenant(backend, tenant).executions.explain(id),
+			(heard, since) => {
+				if (heard.kind !== "ok") return;
+				if (owner !== undefined && owner !== tenant) throw new Violation(`${tenant} had ${id} of ${owner} explained`);
+				const { workers } = heard.value;
+				if (workers) checker.workers.checkCount(tenant, workers.live, since);
+			},
+		);
 	}
 
 	read(): void {

@@ -1,19 +1,28 @@
-import { Violation } from "./checker.ts";
+import { arrival } from "./act-arrival.ts";
+import { grant } from "./act-grant.ts";
+import { pause } from "./act-pause.ts";
+import { turns } from "./act-turns.ts";
 import { Claimants } from "./claimants.ts";
-import { appease, strike } from "./faults.ts";
+import { Calm } from "./closing-acts.ts";
+import { appease, settleDown, strike } from "./faults.ts";
+import { crew, Fleet } from "./fleet.ts";
 import { JournalWriters } from "./journal-writers.ts";
 import { LaneChanges } from "./lane-changes.ts";
 import { Operators } from "./operators.ts";
 import { type Bugs, Stage } from "./stage.ts";
 import { Submitters } from "./submitters.ts";
 import { takeOver } from "./take-over.ts";
+import { otherThan, TENANTS, type Tenant } from "./tenants.ts";
+import { Violation } from "./violation.ts";
 
-const DRAIN_ROUNDS = 4000;
+/** Enough for the slow sweep of every engine, which is the last net under all that was missed. */
+const DRAIN_ROUNDS = 900;
 
 /** One seeded history: random commands and faults against a cluster, then calm, then everything must have ended. */
 export class Scenario {
 	readonly #stage: Stage;
 	readonly #submitters: Submitters;
+	readonly #fleet: Fleet;
 	readonly #claimants: Claimants;
 	readonly #operators: Operators;
 	readonly #lanes: LaneChanges;
@@ -23,28 +32,45 @@ export class Scenario {
 		const stage = new Stage(seed, bugs);
 		this.#stage = stage;
 		this.#submitters = new Submitters(stage);
-		this.#claimants = new Claimants(stage);
+		this.#fleet = new Fleet(stage);
+		this.#claimants = new Claimants(stage, this.#fleet);
 		this.#operators = new Operators(stage, this.#submitters.known);
 		this.#lanes = new LaneChanges(stage);
 		this.#writers = new JournalWriters(stage);
 	}
 
+	/** What happened how often. */
+	get seen(): ReadonlyMap<string, number> {
+		return this.#stage.seen;
+	}
+
 	/** Runs the history; throws what it violated. */
 	async run(steps: number): Promise<void> {
-		const { world, network, checker, hot } = this.#stage;
+		const { world, hot, cluster } = this.#stage;
 		await world.runUntil(100);
-		if (hot) await this.#writers.contend(steps);
-		else {
-			for (let step = 0; step < steps; step++) {
-				this.#act();
-				await this.#advance();
-				this.#stage.raise();
-				if (step % 50 === 49) for (const partition of network.partitions) checker.checkIndex(partition);
-			}
+		if (hot) {
+			await this.#writers.contend(steps);
+			appease(this.#stage);
+			this.#checkEnded();
+		} else {
+			await this.#live(steps);
+			await this.#comeToRest();
+			await this.#closingActs();
+			this.#checkEnded();
+			await takeOver(this.#stage);
 		}
-		await this.#drain();
-		if (!hot) await takeOver(this.#stage);
-		for (const { host } of this.#stage.cluster.nodes) host.die();
+		for (const { host } of cluster.nodes) host.die();
+	}
+
+	async #live(steps: number): Promise<void> {
+		const { network, checker, cluster } = this.#stage;
+		for (let step = 0; step < steps; step++) {
+			this.#act();
+			await this.#advance();
+			this.#stage.raise();
+			if (step % 50 === 49) for (const partition of network.partitions) checker.checkIndex(partition);
+			if (cluster.hasShifted()) this.#stage.note("partitions changed hands");
+		}
 	}
 
 	async #advance(): Promise<void> {
@@ -57,15 +83,16 @@ export class Scenario {
 
 	#act(): void {
 		const { random } = this.#stage;
-		switch (
-			random.weighted({ create: 20, claim: 22, grant: 8, hold: 38, operate: 8, lane: 2, read: 8, test: 10, fault: 6 })
-		) {
+		const weights = { create: 20, claim: 22, grant: 8, hold: 38, operate: 8, read: 8, test: 16, fault: 6 };
+		switch (random.weighted({ ...weights, lane: 4, worker: 6, look: 5 })) {
 			case "create":
 				return this.#submitters.create();
 			case "claim":
 				return this.#claimants.claim(random.pick([0, 0, 500]));
 			case "grant":
 				return this.#claimants.grant();
+			case "worker":
+				return this.#fleet.act();
 			case "lane":
 				return this.#lanes.change();
 			case "hold":
@@ -74,6 +101,8 @@ export class Scenario {
 				return this.#operators.operate();
 			case "read":
 				return this.#operators.read();
+			case "look":
+				return this.#operators.look();
 			case "test":
 				return this.#writers.write();
 			case "fault":
@@ -81,25 +110,73 @@ export class Scenario {
 		}
 	}
 
-	/** No more faults: whatever was accepted must come to its end. */
+	/** No more faults: whatever was accepted must come to its end, and what a slow engine does much later too. */
+	async #comeToRest(): Promise<void> {
+		const stage = this.#stage;
+		appease(stage);
+		this.#fleet.dismiss();
+		await stage.world.runUntil(stage.world.time + 3000);
+		this.#claimants.forgetAll();
+		do {
+			await this.#drain();
+			await settleDown(stage);
+		} while (stage.unfinished().length > 0);
+		// A pause may have been among what came late.
+		for (const tenant of TENANTS) this.#lanes.askAll(tenant, "resume");
+		await stage.world.runUntil(stage.world.time + 3000);
+	}
+
+	/** First all of one tenant, while the lanes of the other are paused, or on their way to it. */
 	async #drain(): Promise<void> {
 		const stage = this.#stage;
-		const { world, checker } = stage;
-		appease(stage);
-		await world.runUntil(world.time + 3000);
-		this.#claimants.forgetAll();
+		const first = stage.someTenant();
+		await this.#finish(first, () => this.#lanes.askAll(otherThan(first), "pause"));
+		await this.#finish(otherThan(first), () => {});
+	}
+
+	async #finish(tenant: Tenant, beside: () => void): Promise<void> {
+		const stage = this.#stage;
+		const { world, random } = stage;
+		const offers = { default: crew(stage), acme: crew(stage) };
 		for (let round = 0; round < DRAIN_ROUNDS; round++) {
 			stage.raise();
-			if (stage.unfinished().length === 0 && round > 3) break;
-			// Again and again: a pause that was under way in a slow engine may land after the first.
-			if (round % 20 === 0) this.#lanes.openAll();
-			this.#claimants.claim(200, false);
+			if (round > 3 && stage.unfinished(tenant).length === 0) return;
+			// Again and again: what was under way in a slow engine may land after the first.
+			if (round % 20 === 0) {
+				this.#lanes.askAll(tenant, "resume");
+				beside();
+			}
+			for (const each of TENANTS) {
+				const n = random.integer(0, offers[each].length - 1);
+				this.#claimants.claimWith(each, `crew ${n}`, offers[each][n] ?? { capabilities: [], lanes: [] }, 200);
+			}
 			this.#claimants.completeAll();
 			await world.runUntil(world.time + (round < 50 ? 50 : 500));
 		}
+		const [stuck = ""] = stage.unfinished(tenant);
+		throw new Violation(`stuck: ${stage.stored(stuck)}`);
+	}
+
+	/** Calm and an empty store: now things must not only come right, but at once. */
+	async #closingActs(): Promise<void> {
+		const stage = this.#stage;
+		const calm = new Calm(stage);
+		const acts = [arrival, pause, grant, turns];
+		for (let n = 0; n < 2; n++) {
+			const [act] = acts.splice(stage.random.integer(0, acts.length - 1), 1);
+			await act?.(calm);
+			// Claims that wait come to their end, and engines forget which lanes they were claimed from for.
+			await stage.world.runUntil(stage.world.time + 15_000);
+			stage.raise();
+		}
+	}
+
+	#checkEnded(): void {
+		const stage = this.#stage;
+		const { checker } = stage;
 		stage.raise();
 		const [stuck] = stage.unfinished();
-		if (stuck) throw new Violation(`stuck: ${stuck}`);
+		if (stuck !== undefined) throw new Violation(`stuck: ${stage.stored(stuck)}`);
 		for (const id of this.#submitters.acknowledged) {
 			if (!checker.removed.has(id) && !stage.stored(id)) throw new Violation(`${id} was acknowledged and is lost`);
 		}

@@ -88,6 +88,8 @@ export interface SimNetwork {
 	/** The store's clock, which may jump. */
 	clock: () => number;
 	stores: Set<SimStore>;
+	/** Told when an engine could not read who a namespace's workers are. */
+	onRegistryUnread?: (namespace: string) => void;
 }
 
 const TIMEOUT_MS = 400;
@@ -116,7 +118,9 @@ export class SimStore implements Store {
 	}
 
 	read(partition: number, keys: readonly string[]) {
-		return this.#ask(partition, (at, time) => ({ time, records: keys.map((key) => at.read(key)) }));
+		const answer = this.#ask(partition, (at, time) => ({ time, records: keys.map((key) => at.read(key)) }));
+		const [kind, namespace] = keys[0]?.split(":") ?? [];
+		return kind === "worker" ? this.#ofRegistry(namespace, answer) : answer;
 	}
 
 	readBlobs(partition: number, keys: readonly string[]) {
@@ -124,7 +128,9 @@ export class SimStore implements Store {
 	}
 
 	first(partition: number, queue: string, count: number, after?: QueuePosition) {
-		return this.#ask(partition, (at, time) => ({ time, entries: at.first(queue, count, after) }));
+		const answer = this.#ask(partition, (at, time) => ({ time, entries: at.first(queue, count, after) }));
+		const [kind, namespace] = queue.split(",");
+		return kind === "workers" ? this.#ofRegistry(namespace, answer) : answer;
 	}
 
 	last(partition: number, queue: string, count: number) {
@@ -197,6 +203,11 @@ export class SimStore implements Store {
 				this.#network.world.after(this.#latency(), () => this.#listener?.(gap), this.#host);
 			}
 		});
+	}
+
+	#ofRegistry<T>(namespace: string | undefined, answer: Promise<T>): Promise<T> {
+		answer.catch(() => this.#network.onRegistryUnread?.(namespace ?? ""));
+		return answer;
 	}
 
 	#hear(notice: Notice): void {

@@ -7,13 +7,21 @@ export interface Finding {
 	error: Error;
 }
 
-/** Runs one seed; the same seed, steps and bugs always give the same history. */
-export async function simulate(seed: number, steps: number, bugs: Bugs = {}): Promise<Finding | undefined> {
+/** Runs one seed; the same seed, steps and bugs always give the same history. What happened is counted in `seen`. */
+export async function simulate(
+	seed: number,
+	steps: number,
+	bugs: Bugs = {},
+	seen?: Map<string, number>,
+): Promise<Finding | undefined> {
+	const scenario = new Scenario(seed, bugs);
 	try {
-		await new Scenario(seed, bugs).run(steps);
+		await scenario.run(steps);
 		return undefined;
 	} catch (error) {
 		return { seed, steps, error: error as Error };
+	} finally {
+		for (const [what, count] of scenario.seen) seen?.set(what, (seen.get(what) ?? 0) + count);
 	}
 }
 
@@ -33,4 +41,17 @@ export const plantedBugs: Record<string, Bugs> = {
 	"the idempotency record is lost": { idempotencyKeyLost: true },
 	"what a claim took is not remembered": { claimRequestLost: true },
 	"an engine that died is taken to live": { deadEnginesLive: true },
+	"a grant is accepted after its time": { grantAcceptedLate: true },
+	"a grant does not lapse": { grantNeverLapses: true },
+	"a pause is answered before every partition knows": { pauseNotSpread: true },
+	"a grant of a paused lane is accepted": { pausedGrantAccepted: true },
+	"a lane that drains takes work in": { drainIgnored: true },
+	"nobody notices a worker that comes": { arrivalUnnoticed: true },
+	"who could serve what waits is told from memory": { registryFromCache: true },
+	"work under a key gets no ticket": { ticketLost: true },
+	"a key keeps its turn": { turnNotTaken: true },
+	"a claim takes another tenant's work": { claimAcrossTenants: true },
+	"a pause stops every tenant's lane of that name": { pauseAcrossTenants: true },
+	"a worker releases another tenant's work": { releaseAcrossTenants: true },
+	"whoever looks sees every tenant": { readersUnbound: true },
 };

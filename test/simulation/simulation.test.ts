@@ -5,16 +5,41 @@ const SEEDS = 500;
 const STEPS = 300;
 const CHUNK = 50;
 
+/** What a run is about must come up in it, and not just now and then. */
+const COMMON = [
+	"granted",
+	"grant accepted",
+	"grant_lapsed",
+	"blocked",
+	"unblocked",
+	"lane pause answered",
+	"lane drain answered",
+	"agingMs changed",
+	"worker came",
+	"worker vanished",
+	"worker returned",
+	"worker removed",
+	"turns taken",
+	"partitions changed hands",
+];
+
 /** `npm run simulate -- --from <seed> --seeds 1` replays what fails here. */
 describe(`simulation: ${SEEDS} seeds of ${STEPS} steps`, () => {
+	const seen = new Map<string, number>();
 	for (let from = 1; from <= SEEDS; from += CHUNK) {
 		test(`seeds ${from} to ${from + CHUNK - 1} violate nothing`, { timeout: 300_000 }, async () => {
 			for (let seed = from; seed < from + CHUNK; seed++) {
-				const finding = await simulate(seed, STEPS);
+				const finding = await simulate(seed, STEPS, {}, seen);
 				expect(finding && `seed ${seed}: ${finding.error.stack}`).toBeUndefined();
 			}
 		});
 	}
+
+	test("everything it is about came up", () => {
+		const counts = COMMON.map((what): [string, number] => [what, seen.get(what) ?? 0]);
+		process.stdout.write(`simulated: ${counts.map(([what, count]) => `${count} × ${what}`).join(", ")}\n`);
+		expect(counts.filter(([, count]) => count < SEEDS / 5)).toEqual([]);
+	});
 });
 
 describe("planted bugs are found", () => {

@@ -1,21 +1,19 @@
-import type { Execution } from "../../src/contract/replies.ts";
-import type { Engine } from "../../src/engine/engine.ts";
-import { LocalBackend } from "../../src/engine/local-backend.ts";
+import type { LocalBackend } from "../../src/engine/local-backend.ts";
 import type { Rules } from "../../src/kernel/kernel.ts";
 import type { Outcome } from "../../src/kernel/outcome.ts";
-import { Checker, Violation } from "./checker.ts";
-import { Cluster, type Heard } from "./cluster.ts";
+import { type BackendBugs, backendOn } from "./backends.ts";
+import { Checker } from "./checker.ts";
+import { Cluster, type Heard, type Node } from "./cluster.ts";
 import { IntermediateStates } from "./intermediate-states.ts";
 import { Random } from "./random.ts";
+import { type SchedulingBugs, withSchedulingBugs } from "./scheduling-bugs.ts";
 import { noFaults, type SimNetwork, SimPartition, type StoreBugs } from "./sim-store.ts";
+import { TENANTS, type Tenant } from "./tenants.ts";
 import { type KernelBugs, simulatedKernel } from "./test-rules.ts";
-import { World } from "./world.ts";
+import { Violation } from "./violation.ts";
+import { settled, World } from "./world.ts";
 
-export interface EngineBugs {
-	readsFromCache?: boolean;
-}
-
-export type Bugs = StoreBugs & KernelBugs & EngineBugs;
+export type Bugs = StoreBugs & KernelBugs & SchedulingBugs & BackendBugs;
 
 const MAX_LOSSES = 50;
 
@@ -32,6 +30,8 @@ export class Stage {
 	replyLost = 0.05;
 	/** No more faults: whatever was accepted is to come to its end. */
 	calm = false;
+	/** What happened how often, to see that a run reaches what it is about. */
+	readonly seen = new Map<string, number>();
 	#counter = 0;
 	#violation: unknown;
 
@@ -51,6 +51,7 @@ export class Stage {
 			partitions,
 			clock: () => Math.floor(world.time + this.clockOffset),
 			stores: new Set(),
+			onRegistryUnread: (namespace) => this.checker.workers.unread.add(namespace),
 			faults: this.hot
 				? noFaults
 				: {
@@ -63,9 +64,14 @@ export class Stage {
 		};
 		const engines = this.hot ? 3 : random.integer(1, 3);
 		const latencies = this.hot ? [0.5, 15, 25] : Array.from({ length: engines }, () => random.pick([0.2, 2, 15]));
-		this.cluster = new Cluster(this.network, intermediate.recordIn(simulatedKernel(bugs)), latencies, (engine) =>
+		const rules = withSchedulingBugs(simulatedKernel(bugs), bugs);
+		this.cluster = new Cluster(this.network, intermediate.recordIn(rules), latencies, (engine) =>
 			backendOn(engine, bugs),
 		);
+		this.checker.onEvent = ({ type }, before) => {
+			this.note(type);
+			if (type === "claimed" && before?.grant) this.note("grant accepted");
+		};
 		for (let slot = 0; slot < engines; slot++) this.cluster.start(slot);
 	}
 
@@ -74,6 +80,14 @@ export class Stage {
 		if (this.#violation) throw this.#violation;
 		if (this.cluster.worstLosses > MAX_LOSSES)
 			throw new Violation(`a command lost ${this.cluster.worstLosses} times in a row`);
+	}
+
+	note(what: string): void {
+		this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
+	}
+
+	someTenant(): Tenant {
+		return this.random.pick(TENANTS);
 	}
 
 	/** A number nobody else has. */
@@ -86,12 +100,13 @@ export class Stage {
 		return this.#counter;
 	}
 
-	/** Calls some engine. */
-	call<T>(question: (backend: LocalBackend) => Promise<T>, hear: (heard: Heard<T>, since: number) => void): void {
+	/** Calls some engine; false when there is none. */
+	call<T>(question: (backend: LocalBackend) => Promise<T>, hear: (heard: Heard<T>, since: number) => void): boolean {
 		const node = this.cluster.someNode();
-		if (!node) return;
+		if (!node) return false;
 		const since = this.world.moment;
 		this.settle(this.cluster.call(node, this.replyLost, question), (heard) => hear(heard, since));
+		return true;
 	}
 
 	/** Calls some engine about one execution and holds the answer against what the execution was. */
@@ -110,6 +125,32 @@ export class Stage {
 		});
 	}
 
+	/** Asks and lets the world go on until the answer is there, which it must be in time. */
+	async answer<T>(question: (backend: LocalBackend) => Promise<T>, node?: Node, withinMs = 3000): Promise<T> {
+		const asked = node ?? this.cluster.someNode();
+		if (!asked) throw new Violation("no engine is up");
+		let heard: Heard<T> | undefined;
+		this.settle(this.cluster.call(asked, 0, question), (answer) => {
+			heard = answer;
+		});
+		const until = this.world.time + withinMs;
+		await settled();
+		while (!heard && (this.world.nextAt ?? until) < until && (await this.world.step())) this.raise();
+		if (heard?.kind === "ok") return heard.value;
+		throw new Violation(`asked in calm and got ${JSON.stringify(heard) ?? "no answer"}: ${question}`);
+	}
+
+	/** Lets the world go on until something holds; false when the time is over first. */
+	async until(holds: () => boolean, withinMs: number): Promise<boolean> {
+		const { world } = this;
+		for (const end = world.time + withinMs; !holds(); ) {
+			if (world.time >= end) return false;
+			await world.runUntil(Math.min(end, world.time + 20));
+			this.raise();
+		}
+		return true;
+	}
+
 	/** An execution as it is stored. */
 	stored(id: string): string | undefined {
 		for (const partition of this.network.partitions) {
@@ -119,28 +160,11 @@ export class Stage {
 		return undefined;
 	}
 
-	/** Documents of all that has not ended. */
-	unfinished(): string[] {
-		return this.checker.executions
-			.map((id) => this.stored(id))
-			.filter((doc) => doc !== undefined && !doc.includes('"lifecyclePhase":"terminal"'))
-			.map(String);
+	/** All that has not ended, or all of a tenant. */
+	unfinished(tenant?: Tenant): string[] {
+		return this.checker.executions.filter((id) => {
+			const record = this.checker.recordOf(id);
+			return record && record.lifecyclePhase !== "terminal" && (!tenant || record.namespace === tenant);
+		});
 	}
-}
-
-function backendOn(engine: Engine, bugs: EngineBugs): LocalBackend {
-	const backend = new LocalBackend({ engine, actor: "operator", retentionMs: 86_400_000 });
-	if (bugs.readsFromCache) {
-		const { executions } = backend;
-		const { get } = executions;
-		const seen = new Map<string, Execution>();
-		executions.get = async (id) => {
-			const known = seen.get(id);
-			if (known) return known;
-			const view = await get.call(executions, id);
-			seen.set(id, view);
-			return view;
-		};
-	}
-	return backend;
 }

@@ -1,6 +1,6 @@
 import type { CreateRequest } from "../../src/contract/executions.ts";
 import type { Stage } from "./stage.ts";
-import { CAPABILITIES, LANES } from "./tenants.ts";
+import { asTenant, CAPABILITIES, KINDS, LANES, RARE_CAPABILITY } from "./tenants.ts";
 
 /** Those who submit work, singly and in batches. */
 export class Submitters {
@@ -15,9 +15,10 @@ export class Submitters {
 
 	create(): void {
 		if (this.#stage.random.chance(0.3)) return this.#createMany();
+		const tenant = this.#stage.someTenant();
 		const request = this.#request();
 		this.#stage.call(
-			(backend) => backend.executions.create(request),
+			(backend) => asTenant(backend, tenant).executions.create(request),
 			(heard, since) => {
 				if (heard.kind === "ok") this.#created(heard.value.id, since);
 			},
@@ -25,9 +26,10 @@ export class Submitters {
 	}
 
 	#createMany(): void {
+		const tenant = this.#stage.someTenant();
 		const requests = Array.from({ length: this.#stage.random.integer(2, 6) }, () => this.#request());
 		this.#stage.call(
-			(backend) => backend.executions.createMany(requests),
+			(backend) => asTenant(backend, tenant).executions.createMany(requests),
 			(heard, since) => {
 				if (heard.kind !== "ok") return;
 				for (const { id } of heard.value) if (id !== undefined) this.#created(id, since);
@@ -45,10 +47,10 @@ export class Submitters {
 		const { random } = this.#stage;
 		const keyed = random.chance(0.3);
 		return {
-			kind: random.pick(["a", "b"]),
+			kind: random.pick(KINDS),
 			lane: random.pick(LANES),
 			...(random.chance(0.3) ? { fairnessKey: random.pick(["x", "y", "z"]) } : undefined),
-			...(random.chance(0.3) ? { requiredCapabilities: [random.pick(CAPABILITIES)] } : undefined),
+			...(random.chance(0.3) ? { requiredCapabilities: this.#needs() } : undefined),
 			...(keyed ? { idempotencyKey: `key-${random.integer(1, 3)}` } : { priority: random.integer(0, 3) }),
 			...(!keyed && random.chance(0.2) ? { delayMs: random.integer(1, 800) } : undefined),
 			policy: {
@@ -65,5 +67,11 @@ export class Submitters {
 						}),
 			},
 		};
+	}
+
+	#needs(): string[] {
+		const { random } = this.#stage;
+		if (random.chance(0.2)) return CAPABILITIES;
+		return [random.chance(0.3) ? RARE_CAPABILITY : random.pick(CAPABILITIES)];
 	}
 }

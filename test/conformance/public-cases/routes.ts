@@ -41,6 +41,19 @@ export function routeCases(test: PublicCase): void {
 		expect((await scene.get(two)).blockingDetail).toBe("no live worker offers eu, gpu together");
 	});
 
+	test("who comes while much is being moved aside finds all of it", async (scene) => {
+		const items = Array.from({ length: 450 }, () => ({ kind: "job", ...gpu }));
+		await scene.backend.executions.createMany(items);
+		expect(await scene.claim()).toEqual([]);
+		await register(scene, "able", ["gpu"]);
+		let taken = 0;
+		for (let tries = 0; tries < 40 && taken < items.length; tries++) {
+			await scene.clock.advance(10);
+			taken += (await scene.claim({ instanceId: "able", capabilities: ["gpu"], max: 256 })).length;
+		}
+		expect(taken).toBe(items.length);
+	});
+
 	test("one who cannot serve it skips work that another live worker can", async (scene) => {
 		await register(scene, "able", ["gpu"]);
 		const id = await scene.create(gpu);

@@ -1,0 +1,61 @@
+import type { Calls } from "../../src/contract/backend.ts";
+import type { Execution } from "../../src/contract/replies.ts";
+import type { Caller } from "../../src/engine/calls/desk.ts";
+import type { Engine } from "../../src/engine/engine.ts";
+import { LocalBackend } from "../../src/engine/local-backend.ts";
+
+/** Bugs the calls, or what an engine remembers between them, can have. */
+export interface BackendBugs {
+	readsFromCache?: boolean;
+	registryFromCache?: boolean;
+	readersUnbound?: boolean;
+}
+
+/** The interface of an engine, with the bugs that are planted in it. */
+export function backendOn(engine: Engine, bugs: BackendBugs): LocalBackend {
+	const backend = new LocalBackend({ engine, actor: "operator", retentionMs: 86_400_000 });
+	if (bugs.readsFromCache) remember(backend);
+	if (bugs.registryFromCache) rememberWorkers(engine);
+	if (bugs.readersUnbound) unbindReaders(backend);
+	return backend;
+}
+
+function remember({ executions }: LocalBackend): void {
+	const { get } = executions;
+	const seen = new Map<string, Execution>();
+	executions.get = async (id) => {
+		const known = seen.get(id);
+		if (known) return known;
+		const view = await get.call(executions, id);
+		seen.set(id, view);
+		return view;
+	};
+}
+
+const REMEMBERED_MS = 5000;
+
+/** Who could serve what waits is asked for now and then only; whoever asks for the workers themselves gets the truth. */
+function rememberWorkers({ registry, clock }: Engine): void {
+	const read = registry.read.bind(registry);
+	const known = new Map<string, { at: number; answer: ReturnType<typeof read> }>();
+	registry.read = (namespace, onUnreadable) => {
+		if (onUnreadable) return read(namespace, onUnreadable);
+		const last = known.get(namespace);
+		if (last && last.at + REMEMBERED_MS > clock.monotonic()) return last.answer;
+		const answer = read(namespace);
+		known.set(namespace, { at: clock.monotonic(), answer });
+		return answer;
+	};
+}
+
+/** Whoever only looks sees everything. */
+function unbindReaders(backend: LocalBackend): void {
+	const as = backend.as.bind(backend);
+	backend.as = (caller: Caller): Calls => {
+		const calls = as(caller);
+		const { list, explain } = backend.executions;
+		calls.executions.list = (request) => list.call(backend.executions, request);
+		calls.executions.explain = (id) => explain.call(backend.executions, id);
+		return calls;
+	};
+}
