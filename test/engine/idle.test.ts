@@ -8,7 +8,17 @@ import { VirtualClock } from "../virtual-clock.ts";
 const MINUTE = 60_000;
 const SWEEP_EVERY = 5 * MINUTE;
 
-const QUESTIONS = ["read", "readBlobs", "first", "last", "queues", "queueSizes", "commit", "lastCommit"] as const;
+const QUESTIONS = [
+	"read",
+	"readBlobs",
+	"first",
+	"last",
+	"queues",
+	"queueSizes",
+	"standing",
+	"commit",
+	"lastCommit",
+] as const;
 const SELDOM = ["events", "trimEvents", "scan", "scanBlobs", "watch"] as const;
 
 /** Every question put to the store, by name. */
