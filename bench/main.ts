@@ -200,7 +200,7 @@ async function dispatchLine(store: StoreName): Promise<Line> {
 	for (let round = 0; round <= rounds; round++) {
 		const target = await openTarget(store, partitions);
 		const recorded = store === "sqlite" ? recordUnits(target.engine.store) : undefined;
-		const { p50 } = await dispatch(target, 500);
+		const { p50 } = await dispatch(target, 2000);
 		recorded?.stop();
 		if (recorded) {
 			const latency = await commitLatency(`sqlite:${join(target.folder, "latency.db")}`, recorded.units);

@@ -3,19 +3,18 @@ import { payload, type Target } from "../target.ts";
 
 /** Submit → the handler of an idle worker starts: milliseconds, the median and the 99th percentile. */
 export async function dispatch({ ff }: Pick<Target, "ff">, count: number): Promise<{ p50: number; p99: number }> {
-	let started = () => {};
+	let started: (at: number) => void = () => {};
 	const worker = ff.worker({ concurrency: 16, handleSignals: false });
 	worker.handle("ping", async () => {
-		started();
+		started(performance.now());
 	});
 	await worker.start();
 	const times: number[] = [];
 	for (let n = 0; n < count; n++) {
-		const begun = new Promise<void>((resolve) => (started = resolve));
+		const begun = new Promise<number>((resolve) => (started = resolve));
 		const startedAt = performance.now();
 		const submitted = ff.submit("ping", payload(n));
-		await begun;
-		times.push(performance.now() - startedAt);
+		times.push((await begun) - startedAt);
 		await (await submitted).wait();
 	}
 	await worker.stop();

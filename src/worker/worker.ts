@@ -183,6 +183,8 @@ export class Worker {
 				// Nothing, and at once: whoever answers so is not waiting for work, and must not be asked in a circle.
 				const hasty = brought.length === 0 && clock.monotonic() - askedAt < HASTY_MS;
 				setbacks = hasty ? setbacks + 1 : 0;
+				// Handlers start before more is asked for; what ends at once is then told with that question.
+				await undefined;
 			} catch (error) {
 				setbacks += 1;
 				if (this.#state === "running") log.warn(`claiming failed, trying again: ${String(error)}`);

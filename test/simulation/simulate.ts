@@ -1,4 +1,5 @@
-import { type Bugs, Scenario } from "./scenario.ts";
+import { Scenario } from "./scenario.ts";
+import type { Bugs } from "./stage.ts";
 
 export interface Finding {
 	seed: number;

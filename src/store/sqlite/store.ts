@@ -122,7 +122,10 @@ export class SqliteStore implements Store {
 	commit(partition: number, batch: Batch): Promise<CommitReply> {
 		return new Promise((resolve, reject) => {
 			this.#jobs.push({ partition: this.#at(partition), batch, resolve, reject });
-			if (this.#jobs.length === 1) setImmediate(() => this.#commitAll());
+			if (this.#jobs.length > 1) return;
+			// With one partition there is nobody to wait for: it has one commit on its way at a time.
+			if (this.partitions === 1) queueMicrotask(() => this.#commitAll());
+			else setImmediate(() => this.#commitAll());
 		});
 	}
 

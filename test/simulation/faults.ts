@@ -1,0 +1,54 @@
+import type { Claimants } from "./claimants.ts";
+import type { Node } from "./cluster.ts";
+import { noFaults } from "./sim-store.ts";
+import type { Stage } from "./stage.ts";
+
+/** Something goes wrong; what can mend itself does so after a while. */
+export function strike(stage: Stage, claimants: Claimants): void {
+	const { random, cluster, network, world } = stage;
+	const slot = random.integer(0, cluster.nodes.length - 1);
+	const node = cluster.nodes[slot] as Node;
+	switch (random.weighted({ crash: 3, leave: 2, pause: 3, deaf: 2, partition: 2, clock: 2, worker: 2 })) {
+		case "crash":
+			cluster.crash(slot);
+			world.after(random.integer(1, 1000), () => cluster.start(slot));
+			return;
+		case "leave":
+			cluster.leave(slot);
+			world.after(random.integer(1, 5000), () => {
+				cluster.crash(slot);
+				cluster.start(slot);
+			});
+			return;
+		case "deaf":
+			return node.store.loseNotices(random.integer(10, 5000));
+		case "pause":
+			return node.host.pause(random.pick([200, 5000, 60_000]), random.chance(0.5));
+		case "partition": {
+			const partition = random.pick(network.partitions);
+			partition.down = true;
+			world.after(random.integer(10, 3000), () => {
+				partition.down = false;
+			});
+			return;
+		}
+		case "clock":
+			stage.clockOffset += random.integer(-20_000, 20_000);
+			return;
+		case "worker":
+			return claimants.die();
+	}
+}
+
+/** Nothing goes wrong any more, and every engine runs. */
+export function appease(stage: Stage): void {
+	const { cluster, network } = stage;
+	stage.calm = true;
+	network.faults = noFaults;
+	stage.replyLost = 0;
+	for (const partition of network.partitions) partition.down = false;
+	cluster.nodes.forEach((node, slot) => {
+		node.host.pausedUntil = 0;
+		if (!node.host.alive) cluster.start(slot);
+	});
+}

@@ -1,0 +1,69 @@
+import type { CreateRequest } from "../../src/contract/executions.ts";
+import type { Stage } from "./stage.ts";
+import { CAPABILITIES, LANES } from "./tenants.ts";
+
+/** Those who submit work, singly and in batches. */
+export class Submitters {
+	readonly #stage: Stage;
+	/** Executions somebody was told of. */
+	readonly known: string[] = [];
+	readonly acknowledged = new Set<string>();
+
+	constructor(stage: Stage) {
+		this.#stage = stage;
+	}
+
+	create(): void {
+		if (this.#stage.random.chance(0.3)) return this.#createMany();
+		const request = this.#request();
+		this.#stage.call(
+			(backend) => backend.executions.create(request),
+			(heard, since) => {
+				if (heard.kind === "ok") this.#created(heard.value.id, since);
+			},
+		);
+	}
+
+	#createMany(): void {
+		const requests = Array.from({ length: this.#stage.random.integer(2, 6) }, () => this.#request());
+		this.#stage.call(
+			(backend) => backend.executions.createMany(requests),
+			(heard, since) => {
+				if (heard.kind !== "ok") return;
+				for (const { id } of heard.value) if (id !== undefined) this.#created(id, since);
+			},
+		);
+	}
+
+	#created(id: string, since: number): void {
+		this.#stage.checker.checkCreated(id, since);
+		this.acknowledged.add(id);
+		this.known.push(id);
+	}
+
+	#request(): CreateRequest {
+		const { random } = this.#stage;
+		const keyed = random.chance(0.3);
+		return {
+			kind: random.pick(["a", "b"]),
+			lane: random.pick(LANES),
+			...(random.chance(0.3) ? { fairnessKey: random.pick(["x", "y", "z"]) } : undefined),
+			...(random.chance(0.3) ? { requiredCapabilities: [random.pick(CAPABILITIES)] } : undefined),
+			...(keyed ? { idempotencyKey: `key-${random.integer(1, 3)}` } : { priority: random.integer(0, 3) }),
+			...(!keyed && random.chance(0.2) ? { delayMs: random.integer(1, 800) } : undefined),
+			policy: {
+				...(keyed ? { dedupWindowMs: 4000 } : undefined),
+				...(random.chance(0.4) || keyed ? { retentionMs: 1500 } : undefined),
+				...(keyed
+					? undefined
+					: {
+							retry: { maxRetries: 2, backoff: { type: "fixed" as const, delayMs: random.integer(0, 300) } },
+							maxReclaims: random.pick([0, 1, 100]),
+							...(random.chance(0.2)
+								? { timeouts: { attemptMs: random.integer(50, 800), queueMs: 4000, deadlineMs: 9000 } }
+								: undefined),
+						}),
+			},
+		};
+	}
+}

@@ -1,0 +1,2 @@
+export const LANES = ["default", "media"];
+export const CAPABILITIES = ["gpu", "tpu"];
