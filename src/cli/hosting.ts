@@ -18,9 +18,10 @@ export interface Hosted {
 
 /** Opens the store, then listens; what was opened is closed again when the rest does not work out. */
 export async function host(settings: ServerSettings, log: Logger): Promise<Hosted> {
-	const { store, partitions, retentionMs, listen, apiToken, tokens, corsOrigins, openMetrics } = settings;
+	const { store, partitions, retentionMs, sweepMs, listen, apiToken, tokens, corsOrigins, openMetrics } = settings;
 	const backend = await openBackend(store, {
 		retentionMs,
+		sweepMs,
 		...(partitions === undefined ? undefined : { partitions }),
 		onFault: ({ about, error }) => log.warn({ err: error }, about),
 	}).catch((error: unknown) => {

@@ -34,6 +34,7 @@ test("without anything set, the defaults of the spec", () => {
 		tokens: undefined,
 		partitions: undefined,
 		retentionMs: 86_400_000,
+		sweepMs: 300_000,
 		corsOrigins: undefined,
 		openMetrics: false,
 		logLevel: "info",

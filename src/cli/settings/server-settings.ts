@@ -56,6 +56,15 @@ export const SERVER_SETTINGS = {
 		allowed: "must be an integer number of milliseconds from 0 to 315360000000 (ten years)",
 		parse: wholeNumber(0, 315_360_000_000),
 	},
+	sweepMs: {
+		env: "FF_SWEEP_MS",
+		flag: "--sweep-ms <ms>",
+		about:
+			"how often the engine looks over what is not due at a time of its own: lost notices, blocked work, old events, the index",
+		byDefault: "300000",
+		allowed: "must be an integer number of milliseconds from 1000 to 86400000 (a day)",
+		parse: wholeNumber(1000, 86_400_000),
+	},
 	corsOrigins: {
 		env: "FF_CORS_ORIGINS",
 		flag: "--cors-origins <list>",

@@ -15,7 +15,14 @@ export function administrationCases(test: PublicCase): void {
 		const { scanners } = await scene.ff.scanners();
 		const names = scanners.map(({ name }) => name);
 		expect(names).toEqual(
-			expect.arrayContaining(["lease_expiry", "delayed_promoter", "retention_trimmer", "worker_expiry", "due"]),
+			expect.arrayContaining([
+				"lease_expiry",
+				"delayed_promoter",
+				"retention_trimmer",
+				"worker_expiry",
+				"index_reconciler",
+				"due",
+			]),
 		);
 		expect(new Set(names).size).toBe(names.length);
 		const { lagMs, lastRunAt, ...row } = (await scanner(scene, "lease_expiry")) ?? {};
