@@ -5,6 +5,7 @@ import type { Kernel } from "../kernel/kernel.ts";
 import { kernel as theKernel } from "../kernel/kernel.ts";
 import { DUE_QUEUE, ELIGIBLE } from "../kernel/placement.ts";
 import { ENGINES_SLOT } from "../kernel/records/engines.ts";
+import { nameOfRemit, type Remit } from "../kernel/remit.ts";
 import type { Errand } from "../kernel/rules/tick.ts";
 import { EVENT_LOG, type Notice, type Store } from "../store/port.ts";
 import { Attendance } from "./attendance.ts";
@@ -38,6 +39,8 @@ export interface EngineOptions {
 	cachedRecords?: number;
 	/** How often what is not due at a time of its own is looked over (5 min). */
 	sweepMs?: number;
+	/** What the scanners of this engine are restricted to. Calls are served whoever they are about. */
+	remit?: Remit;
 	engineId?: string;
 	/** How this engine tells others on a shared store that it is there. */
 	presence?: Partial<PresenceTimes>;
@@ -77,6 +80,8 @@ export class Engine {
 	readonly watchers = new Watchers();
 	readonly counters: EngineCounters = { commands: 0, units: 0, commits: 0, lost: 0, worstLosses: 0 };
 	readonly duties = new DutyLog();
+	/** What its scanners are restricted to; undefined when they are not. */
+	readonly remit: Remit | undefined;
 	readonly throughput = new Throughput();
 	readonly claimRequests: ClaimRequests;
 	/** Told of every unit that was committed. */
@@ -100,6 +105,8 @@ export class Engine {
 		this.clock = options.clock ?? systemClock;
 		this.random = options.random ?? Math.random;
 		this.kernel = options.kernel ?? theKernel;
+		const remitName = options.remit ? nameOfRemit(options.remit) : "";
+		this.remit = remitName === "" ? undefined : options.remit;
 		const onFault = options.onFault ?? (() => {});
 		this.#onFault = (fault) => {
 			this.observer?.fault();
@@ -133,6 +140,7 @@ export class Engine {
 		this.registry = new Registry({ runners: this.runners, kernel: this.kernel });
 		this.routes = new RouteKeeper({
 			runners: this.runners,
+			kernel: this.kernel,
 			registry: this.registry,
 			work: () => this.dispatcher.work,
 			onFailure: (error) => this.#scanners.failed("unblock", "work nobody can serve could not be moved", error),
@@ -160,6 +168,7 @@ export class Engine {
 			clock: this.clock,
 			random: this.random,
 			shared: this.store.shared,
+			remit: this.remit,
 			onPass: ({ startedAt, durationMs, items, done }) => {
 				this.duties.ran("due", startedAt, durationMs, { items });
 				for (const [duty, run] of done) {
@@ -180,6 +189,7 @@ export class Engine {
 			clock: this.clock,
 			routes: this.routes,
 			duties: this.duties,
+			remit: this.remit,
 			sweepMs: options.sweepMs,
 			own: () => this.#minding.own,
 			now: () => this.now(),
@@ -192,6 +202,7 @@ export class Engine {
 			this.store.shared && meetingPlace
 				? new Presence({
 						engineId,
+						remit: remitName,
 						runner: meetingPlace,
 						clock: this.clock,
 						...(options.presence ? { times: options.presence } : undefined),

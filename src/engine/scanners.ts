@@ -1,5 +1,6 @@
 import type { Clock } from "../contract/clock.ts";
 import type { Kernel } from "../kernel/kernel.ts";
+import { isWithin, type Remit } from "../kernel/remit.ts";
 import type { DutyLog, Scanner } from "./duty-log.ts";
 import { EventTrimmer } from "./event-trimmer.ts";
 import { IndexReconciler } from "./index-reconciler.ts";
@@ -15,6 +16,8 @@ export interface ScannersOptions {
 	clock: Clock;
 	routes: RouteKeeper;
 	duties: DutyLog;
+	/** What all this is restricted to; left out when it is not. */
+	remit: Remit | undefined;
 	sweepMs?: number | undefined;
 	/** The partitions that are this engine's to mind. */
 	own(): readonly number[];
@@ -35,7 +38,7 @@ export class Scanners {
 	#closed = false;
 
 	constructor(options: ScannersOptions) {
-		const { engineId, runners, kernel, clock, sweepMs } = options;
+		const { engineId, runners, kernel, clock, remit, sweepMs } = options;
 		this.#options = options;
 		this.#trimmer = new EventTrimmer(runners, kernel);
 		this.#index = new IndexReconciler({
@@ -43,7 +46,8 @@ export class Scanners {
 			runners,
 			kernel,
 			clock,
-			isOurs: () => true,
+			// Of what is of no record nobody can say whose it was: anybody may take it out.
+			isOurs: ({ key, record }) => !remit || !record || isWithin(remit, key, record),
 			onMended: (partition, entries) => options.onMended(partition, entries),
 			onLine: (about, error, isError) => {
 				if (isError) this.failed("index_reconciler", about, error);
@@ -78,11 +82,11 @@ export class Scanners {
 	}
 
 	async #afterSweep(changed: readonly number[]): Promise<void> {
-		const { own, routes } = this.#options;
+		const { own, routes, remit } = this.#options;
 		await this.#scan("event_trimmer", "events could not be trimmed", () =>
 			this.#trimmer.run(own(), (error) => this.failed("event_trimmer", "events could not be trimmed", error)),
 		);
-		await this.#scan("unblock", "blocked work could not be looked over", () => routes.pass(own(), changed));
+		await this.#scan("unblock", "blocked work could not be looked over", () => routes.pass(own(), changed, remit));
 		await this.#scan("index_reconciler", "the index could not be looked over", () => this.#index.pass(own(), changed));
 	}
 
