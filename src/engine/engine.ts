@@ -171,10 +171,7 @@ export class Engine {
 			remit: this.remit,
 			onPass: ({ startedAt, durationMs, items, done }) => {
 				this.duties.ran("due", startedAt, durationMs, { items });
-				for (const [duty, run] of done) {
-					this.duties.ran(duty, startedAt, durationMs, run);
-					this.observer?.duty(duty, run.items);
-				}
+				for (const [duty, run] of done) this.duties.ran(duty, startedAt, durationMs, run);
 			},
 			onErrand: (errand) => this.#run(errand),
 			onFailure: (key, error, parked) => {
