@@ -11,6 +11,9 @@ interface Round {
 	serverMicros: number;
 }
 
+/** Rounds that are not counted, on both sides: a process that has just started still compiles its own code. */
+const WARM_UP = 3;
+
 /** Whole lifecycles beside BullMQ's: same process, driver, server and payload, in turn. */
 export async function valkeyLifecycleLines(bench: ValkeyBench): Promise<Line[]> {
 	const { server, partitions, rounds, size } = bench;
@@ -19,10 +22,10 @@ export async function valkeyLifecycleLines(bench: ValkeyBench): Promise<Line[]> 
 	const our: Round[] = [];
 	const their: Round[] = [];
 	let counted = { ...ours.engine.counters };
-	for (let round = 0; round <= rounds; round++) {
+	for (let round = 1 - WARM_UP; round <= rounds; round++) {
 		const here = await measure(server, size, (count) => lifecycle(ours, count));
 		const there = await measure(server, size, (count) => theirs.lifecycle(count));
-		if (round === 0) {
+		if (round <= 0) {
 			counted = { ...ours.engine.counters };
 			continue;
 		}

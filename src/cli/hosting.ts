@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { FlowFabricError } from "../contract/errors.ts";
 import type { LocalBackend } from "../engine/local-backend.ts";
-import { openBackend } from "../library/open.ts";
+import { type OpenOptions, openBackend } from "../library/open.ts";
 import { startServer } from "../server/server.ts";
 import { SERVER_SETTINGS } from "./settings/server-settings.ts";
 import { type Setting, SettingError, type Values } from "./settings/setting.ts";
@@ -18,9 +18,11 @@ export interface Hosted {
 
 /** Opens the store, then listens; what was opened is closed again when the rest does not work out. */
 export async function host(settings: ServerSettings, log: Logger): Promise<Hosted> {
-	const { store, partitions, retentionMs, listen, apiToken, tokens, corsOrigins, openMetrics } = settings;
+	const { store, partitions, retentionMs, sweepMs, listen, apiToken, tokens, corsOrigins, openMetrics } = settings;
 	const backend = await openBackend(store, {
 		retentionMs,
+		sweepMs,
+		...scannersOf(settings),
 		...(partitions === undefined ? undefined : { partitions }),
 		onFault: ({ about, error }) => log.warn({ err: error }, about),
 	}).catch((error: unknown) => {
@@ -51,6 +53,14 @@ export async function host(settings: ServerSettings, log: Logger): Promise<Hoste
 		await backend.close();
 		throw explainStart(error);
 	}
+}
+
+function scannersOf({
+	scannerNamespaces: namespaces,
+	scannerTags: tags,
+}: ServerSettings): Pick<OpenOptions, "scanners"> {
+	if (!namespaces && !tags) return {};
+	return { scanners: { ...(namespaces ? { namespaces } : undefined), ...(tags ? { tags } : undefined) } };
 }
 
 function explainStore(error: unknown): unknown {

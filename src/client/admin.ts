@@ -1,5 +1,5 @@
 import type { AdminCalls } from "../contract/backend.ts";
-import type { ScannerView } from "../contract/replies.ts";
+import type { ScannersReply } from "../contract/replies.ts";
 import type { Flow } from "./exchange.ts";
 import type { Transport } from "./transport.ts";
 
@@ -13,7 +13,7 @@ export class RemoteAdmin implements AdminCalls {
 		this.#transport = transport;
 	}
 
-	async scanners(): Promise<{ scanners: ScannerView[] }> {
+	async scanners(): Promise<ScannersReply> {
 		return this.#transport.json({ method: "GET", path: "/v1/admin/scanners", repeat: "always" });
 	}
 

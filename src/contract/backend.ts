@@ -27,7 +27,7 @@ import type {
 	LaneStatus,
 	LaneView,
 	RenewedLease,
-	ScannerView,
+	ScannersReply,
 	WorkerNotice,
 	WorkerView,
 } from "./replies.ts";
@@ -130,7 +130,7 @@ export interface FeedCalls {
 
 export interface AdminCalls {
 	/** What the engine minds on its own, duty by duty. */
-	scanners(): Promise<{ scanners: ScannerView[] }>;
+	scanners(): Promise<ScannersReply>;
 	/** Resolves when the store answers within 2 s, else throws `store_unavailable`. */
 	ready(): Promise<void>;
 	/** All the store holds as lines of JSON, without line ends; `importFile` takes them in. */

@@ -207,6 +207,12 @@ export interface LaneView {
 	perMinute: number;
 }
 
+export interface ScannersReply {
+	scanners: ScannerView[];
+	/** What they are restricted to; left out when they are not. */
+	restrictedTo?: { namespaces?: string[]; tags?: string[] };
+}
+
 export interface ScannerView {
 	name: string;
 	/** Passes in which it had something to do, and how many things. */

@@ -297,6 +297,16 @@ export const scanner = Type.Object({
 	lagMs: optional(Type.Number()),
 });
 
+export const scannersReply = Type.Object({
+	scanners: Type.Array(scanner),
+	restrictedTo: optional(
+		Type.Object({
+			namespaces: optional(Type.Array(Type.String())),
+			tags: optional(Type.Array(Type.String({ description: "key:value" }))),
+		}),
+	),
+});
+
 type Same<A, B> = [A, keyof A] extends [B, keyof B] ? ([B, keyof B] extends [A, keyof A] ? true : never) : never;
 type Shown<S extends TSchema> = Static<S>;
 
@@ -318,5 +328,6 @@ const held: true[] = [
 	true satisfies Same<Shown<typeof laneStatus>, replies.LaneStatus>,
 	true satisfies Same<Shown<typeof lane>, replies.LaneView>,
 	true satisfies Same<Shown<typeof scanner>, replies.ScannerView>,
+	true satisfies Same<Shown<typeof scannersReply>, replies.ScannersReply>,
 ];
 void held;

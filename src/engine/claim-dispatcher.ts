@@ -5,9 +5,10 @@ import type { ClaimCommand, ClaimOutcome } from "../kernel/rules/claim.ts";
 import type { GrantCommand } from "../kernel/rules/grant.ts";
 import type { UuidMint } from "./mint.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
+import type { Share } from "./picking.ts";
 import { MAX_UNIT_RECORDS } from "./unit-draft.ts";
 import { type Waiter, WaitingClaims } from "./waiting-claims.ts";
-import { type Search, type Share, WorkFinder } from "./work-finder.ts";
+import { type Search, WorkFinder } from "./work-finder.ts";
 import type { Wanted } from "./work-hints.ts";
 
 /** A claim with every default filled in. */
@@ -113,7 +114,10 @@ export class ClaimDispatcher {
 			}
 		} finally {
 			this.waiting.leave(waiter);
-			this.waiting.wakeNext((wanted) => this.work.hasFor(wanted));
+			// Whoever has got work starts on it before the next looks for more.
+			if (this.waiting.sleeping > 0) {
+				this.#clock.defer(() => this.waiting.wakeNext((wanted) => this.work.hasFor(wanted)));
+			}
 		}
 	}
 
@@ -140,16 +144,23 @@ export class ClaimDispatcher {
 		let budget = INPUT_BUDGET;
 		for (const lane of claim.lanes) {
 			const before = taken.length;
+			let misses = 0;
 			while (taken.length < claim.max && budget > 0 && !claim.request?.repeated) {
 				// Who has got something of a lane starts on it rather than ask the store whether there is more.
 				search.onlyKnown = taken.length > before;
-				const shares = await this.work.plan(search, lane, claim.max - taken.length, taken.length === 0);
+				const planned = this.work.plan(search, lane, claim.max - taken.length, taken.length === 0);
+				const shares = planned instanceof Promise ? await planned : planned;
 				if (shares.length === 0) break;
 				const { passes } = search;
 				const executions = await this.#takeShares(claim, search, lane, shares, budget, taken.length === 0);
-				taken.push(...executions);
-				budget -= executions.reduce((sum, execution) => sum + (execution.input?.size ?? 0), 0);
-				if (executions.length === 0 && (search.passes === passes || search.passes <= 0)) break;
+				for (const execution of executions) {
+					taken.push(execution);
+					budget -= execution.input?.size ?? 0;
+				}
+				if (executions.length > 0) continue;
+				// Others took it first: what is left is asked for once more before this claim goes to sleep.
+				if (search.passes === passes && ++misses > 1) break;
+				if (search.passes <= 0) break;
 			}
 		}
 		return taken;
@@ -167,19 +178,27 @@ export class ClaimDispatcher {
 		budget: number,
 		isFirst: boolean,
 	): Promise<ExecutionRecord[]> {
-		const split = Math.floor(budget / shares.length);
-		const results = await Promise.allSettled(
-			shares.map((share, n) => this.#takeShare(claim, search, lane, share, split, isFirst && n === 0)),
-		);
-		const taken = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
-		if (taken.length > 0) return taken.sort((a, b) => a.score - b.score).map(({ record }) => record);
-		throwIfAllFailed(results);
-		if (shares.length === 1 || claim.request?.repeated) return [];
-		for (const share of shares) {
-			const found = await this.#takeShare(claim, search, lane, share, budget, false);
-			if (found.length > 0) return found.map(({ record }) => record);
+		try {
+			const [only] = shares;
+			if (only && shares.length === 1) {
+				return recordsOf(await this.#takeShare(claim, search, lane, only, budget, isFirst));
+			}
+			const split = Math.floor(budget / shares.length);
+			const results = await Promise.allSettled(
+				shares.map((share, n) => this.#takeShare(claim, search, lane, share, split, isFirst && n === 0)),
+			);
+			const taken = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
+			if (taken.length > 0) return recordsOf(taken.sort((a, b) => a.score - b.score));
+			throwIfAllFailed(results);
+			for (const share of shares) {
+				if (claim.request?.repeated) return [];
+				const found = await this.#takeShare(claim, search, lane, share, budget, false);
+				if (found.length > 0) return recordsOf(found);
+			}
+			return [];
+		} finally {
+			this.work.taken(shares);
 		}
-		return [];
 	}
 
 	async #takeShare(
@@ -251,6 +270,8 @@ interface Taken {
 	record: ExecutionRecord;
 	score: number;
 }
+
+const recordsOf = (taken: readonly Taken[]): ExecutionRecord[] => taken.map(({ record }) => record);
 
 /** A partition that cannot be written is passed over; only if none could be is the claim refused. */
 function throwIfAllFailed(results: PromiseSettledResult<unknown>[]): void {

@@ -1,5 +1,6 @@
 import type { Clock } from "../contract/clock.ts";
 import { DUE_QUEUE } from "../kernel/placement.ts";
+import type { Remit } from "../kernel/remit.ts";
 import type { Errand, TickOutcome } from "../kernel/rules/tick.ts";
 import type { Duty } from "../kernel/timers.ts";
 import type { QueuePosition } from "../store/port.ts";
@@ -13,6 +14,11 @@ const RETRY_MS = 1000;
 /** What another engine minds is its own for this long after its time. */
 const OTHERS_FIRST_MS = 3000;
 
+/** What is for engines with another remit is looked at again after this long: it may have come to be for this one. */
+const OUTSIDE_MS = 60_000;
+/** How much of that is remembered. */
+const MOST_OUTSIDE = 10_000;
+
 /** How long nothing is heard of what another engine adds behind an item that is held back. */
 const HELD_BACK_MS = 500;
 
@@ -21,6 +27,8 @@ export interface DueMinderOptions {
 	/** Whether other engines may add to what is due. A notice tells only of what becomes the first in the line. */
 	shared: boolean;
 	clock: Clock;
+	/** What this engine's scanners are restricted to; left out when they are not. */
+	remit?: Remit | undefined;
 	random: () => number;
 	/** Told after a pass what it did, by duty. */
 	onPass(pass: DuePass): void;
@@ -50,6 +58,8 @@ export class DueMinder {
 	readonly #notBefore = new Map<string, number>();
 	readonly #failures = new Map<string, number>();
 	readonly #parked = new Set<string>();
+	/** Items that are none of this engine's business, and until when they are taken to be so. */
+	readonly #outside = new Map<string, number>();
 	#wakeAt = Number.POSITIVE_INFINITY;
 	/** How long after its time something is looked at here. */
 	#lagMs = 0;
@@ -168,6 +178,7 @@ export class DueMinder {
 	}
 
 	#waits(key: string, now: number): boolean {
+		if ((this.#outside.get(key) ?? 0) > now) return true;
 		const until = this.#notBefore.get(key);
 		if (until === undefined) return false;
 		if (until > now) return true;
@@ -181,7 +192,12 @@ export class DueMinder {
 			if (until <= now) this.#release(key);
 			earliest = Math.min(earliest, until);
 		}
-		return this.#options.shared && this.#notBefore.size > 0 ? Math.min(earliest, now + HELD_BACK_MS) : earliest;
+		for (const [key, until] of this.#outside) {
+			if (until <= now) this.#outside.delete(key);
+			earliest = Math.min(earliest, until);
+		}
+		const isHeldBack = this.#notBefore.size > 0 || this.#outside.size > 0;
+		return this.#options.shared && isHeldBack ? Math.min(earliest, now + HELD_BACK_MS) : earliest;
 	}
 
 	#release(key: string): void {
@@ -190,7 +206,7 @@ export class DueMinder {
 	}
 
 	async #tick({ key, score }: QueuePosition, done: Map<Duty, DutyRun>): Promise<void> {
-		const { runner, random } = this.#options;
+		const { runner, random, remit } = this.#options;
 		try {
 			const outcome = await runner.run<TickOutcome>({
 				op: "tick",
@@ -200,15 +216,22 @@ export class DueMinder {
 					return runner.writableSince;
 				},
 				jitter: random(),
+				...(remit ? { remit } : undefined),
 			} as { op: string });
 			if (!outcome.ok) throw new Error(outcome.code);
 			if (outcome.errand) await this.#options.onErrand(outcome.errand);
 			this.#failures.delete(key);
-			if (outcome.duty) note(done, outcome.duty, score, runner.time.now());
+			if (outcome.isOutside) this.#leave(key);
+			else if (outcome.duty) note(done, outcome.duty, score, runner.time.now());
 			else if (outcome.again !== undefined) this.#notBefore.set(key, outcome.again);
 		} catch (error) {
 			this.#failed(key, error);
 		}
+	}
+
+	#leave(key: string): void {
+		if (this.#outside.size >= MOST_OUTSIDE) this.#outside.clear();
+		this.#outside.set(key, this.#options.runner.time.now() + OUTSIDE_MS);
 	}
 
 	#failed(key: string, error: unknown): void {

@@ -1,10 +1,10 @@
 import type { ScannerView } from "../contract/replies.ts";
 import { DUTIES, type Duty } from "../kernel/timers.ts";
 
-/** The passes over all that is due, and the sweep that lets go of old events, count beside the duties themselves. */
+/** The passes over all that is due, and what is done with every sweep, count beside the duties themselves. */
 export type Scanner = Duty | (typeof SWEEPS)[number];
 
-const SWEEPS = ["unblock", "due", "event_trimmer"] as const;
+const SWEEPS = ["unblock", "due", "event_trimmer", "index_reconciler"] as const;
 
 /** What one pass did for one duty. */
 export interface DutyRun {

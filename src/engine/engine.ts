@@ -5,14 +5,15 @@ import type { Kernel } from "../kernel/kernel.ts";
 import { kernel as theKernel } from "../kernel/kernel.ts";
 import { DUE_QUEUE, ELIGIBLE } from "../kernel/placement.ts";
 import { ENGINES_SLOT } from "../kernel/records/engines.ts";
+import { nameOfRemit, type Remit } from "../kernel/remit.ts";
 import type { Errand } from "../kernel/rules/tick.ts";
 import { EVENT_LOG, type Notice, type Store } from "../store/port.ts";
 import { Attendance } from "./attendance.ts";
 import { ClaimDispatcher } from "./claim-dispatcher.ts";
 import { ClaimRequests } from "./claim-requests.ts";
-import { DutyLog, type Scanner } from "./duty-log.ts";
-import { EventTrimmer } from "./event-trimmer.ts";
+import { DutyLog } from "./duty-log.ts";
 import { Gathering } from "./gathering.ts";
+import type { DriftedEntry } from "./index-walk.ts";
 import { LaneKeeper } from "./lane-keeper.ts";
 import { Minding } from "./minding.ts";
 import { UuidMint } from "./mint.ts";
@@ -23,7 +24,7 @@ import { Preferences } from "./preferences.ts";
 import { type LiveEngine, Presence, type PresenceTimes } from "./presence.ts";
 import { Registry } from "./registry.ts";
 import { RouteKeeper } from "./route-keeper.ts";
-import { Sweep } from "./sweep.ts";
+import { Scanners } from "./scanners.ts";
 import { Throughput } from "./throughput.ts";
 import type { UnitDraft } from "./unit-draft.ts";
 import { Watchers } from "./watchers.ts";
@@ -36,6 +37,10 @@ export interface EngineOptions {
 	/** Told of faults, one line each; nothing is printed otherwise. */
 	onFault?: (fault: { about: string; error: unknown }) => void;
 	cachedRecords?: number;
+	/** How often what is not due at a time of its own is looked over (5 min). */
+	sweepMs?: number;
+	/** What the scanners of this engine are restricted to. Calls are served whoever they are about. */
+	remit?: Remit;
 	engineId?: string;
 	/** How this engine tells others on a shared store that it is there. */
 	presence?: Partial<PresenceTimes>;
@@ -75,6 +80,8 @@ export class Engine {
 	readonly watchers = new Watchers();
 	readonly counters: EngineCounters = { commands: 0, units: 0, commits: 0, lost: 0, worstLosses: 0 };
 	readonly duties = new DutyLog();
+	/** What its scanners are restricted to; undefined when they are not. */
+	readonly remit: Remit | undefined;
 	readonly throughput = new Throughput();
 	readonly claimRequests: ClaimRequests;
 	/** Told of every unit that was committed. */
@@ -83,8 +90,7 @@ export class Engine {
 	observer: EngineObserver | undefined;
 	readonly pausedLanes: PausedLanes;
 	readonly #minding: Minding;
-	readonly #sweep: Sweep;
-	readonly #trimmer: EventTrimmer;
+	readonly #scanners: Scanners;
 	/** Absent on a store that nobody else can have open. */
 	readonly #presence: Presence | undefined;
 	readonly #preferences: Preferences;
@@ -99,6 +105,8 @@ export class Engine {
 		this.clock = options.clock ?? systemClock;
 		this.random = options.random ?? Math.random;
 		this.kernel = options.kernel ?? theKernel;
+		const remitName = options.remit ? nameOfRemit(options.remit) : "";
+		this.remit = remitName === "" ? undefined : options.remit;
 		const onFault = options.onFault ?? (() => {});
 		this.#onFault = (fault) => {
 			this.observer?.fault();
@@ -132,15 +140,16 @@ export class Engine {
 		this.registry = new Registry({ runners: this.runners, kernel: this.kernel });
 		this.routes = new RouteKeeper({
 			runners: this.runners,
+			kernel: this.kernel,
 			registry: this.registry,
 			work: () => this.dispatcher.work,
-			onFailure: (error) => this.#scannerFailed("unblock", "work nobody can serve could not be moved", error),
+			onFailure: (error) => this.#scanners.failed("unblock", "work nobody can serve could not be moved", error),
 		});
 		this.attendance = new Attendance({
 			registry: this.registry,
 			clock: this.clock,
 			onArrival: (namespace, capabilities) => this.routes.released(namespace, capabilities),
-			onFailure: (error) => this.#scannerFailed("worker_expiry", "workers could not be kept registered", error),
+			onFailure: (error) => this.#scanners.failed("worker_expiry", "workers could not be kept registered", error),
 		});
 		this.pausedLanes = new PausedLanes(this);
 		this.dispatcher = new ClaimDispatcher({
@@ -159,12 +168,10 @@ export class Engine {
 			clock: this.clock,
 			random: this.random,
 			shared: this.store.shared,
+			remit: this.remit,
 			onPass: ({ startedAt, durationMs, items, done }) => {
 				this.duties.ran("due", startedAt, durationMs, { items });
-				for (const [duty, run] of done) {
-					this.duties.ran(duty, startedAt, durationMs, run);
-					this.observer?.duty(duty, run.items);
-				}
+				for (const [duty, run] of done) this.duties.ran(duty, startedAt, durationMs, run);
 			},
 			onErrand: (errand) => this.#run(errand),
 			onFailure: (key, error, parked) => {
@@ -172,18 +179,27 @@ export class Engine {
 				this.#onFault({ about: parked ? `${key} is parked` : key, error });
 			},
 		});
-		this.#trimmer = new EventTrimmer(this.runners, this.kernel);
-		this.#sweep = new Sweep({
+		this.#scanners = new Scanners({
+			engineId,
 			runners: this.runners,
+			kernel: this.kernel,
 			clock: this.clock,
+			routes: this.routes,
+			duties: this.duties,
+			remit: this.remit,
+			sweepMs: options.sweepMs,
+			own: () => this.#minding.own,
+			now: () => this.now(),
 			onChanged: (changed) => this.#lookAnew(changed),
-			afterPass: (changed) => this.#afterSweep(changed),
+			onMended: (partition, entries) => this.#mended(partition, entries),
+			onFault: (about, error) => this.#onFault({ about, error }),
 		});
 		const meetingPlace = this.runners[ENGINES_SLOT % partitions];
 		this.#presence =
 			this.store.shared && meetingPlace
 				? new Presence({
 						engineId,
+						remit: remitName,
 						runner: meetingPlace,
 						clock: this.clock,
 						...(options.presence ? { times: options.presence } : undefined),
@@ -201,7 +217,7 @@ export class Engine {
 		await this.#presence?.start();
 		await this.dispatcher.work.lookEverywhere();
 		this.#minding.look(this.runners.keys());
-		this.#sweep.start(commits);
+		this.#scanners.start(commits);
 	}
 
 	/** The partition of an id, or `invalid_input` naming the field. */
@@ -256,7 +272,7 @@ export class Engine {
 
 	async close(): Promise<void> {
 		this.#closed = true;
-		this.#sweep.close();
+		this.#scanners.close();
 		this.attendance.close();
 		this.dispatcher.close();
 		this.watchers.changedAll();
@@ -348,48 +364,20 @@ export class Engine {
 		this.watchers.changedAll();
 	}
 
+	/** Entries that were missing are work and times nobody here has heard of. */
+	#mended(partition: number, entries: readonly DriftedEntry[]): void {
+		for (const { queue, score, problem } of entries) {
+			this.runners[partition]?.heads.forget(queue);
+			if (problem === "stale") continue;
+			if (queue === DUE_QUEUE) this.#minding.expect(partition, score);
+			else if (queue.startsWith(ELIGIBLE)) this.dispatcher.work.hasStored(partition, queue);
+		}
+	}
+
 	/** Engines that hear of each other share out; while they differ about who is there, some partitions have two or none. */
 	#shareWith(engines: readonly LiveEngine[]): void {
 		if (!this.#preferences.update(engines)) return;
 		this.#minding.mind(this.#preferences.minding);
 		this.gathering.prefer(this.#preferences.gathering);
-	}
-
-	#scannerFailed(name: Scanner, about: string, error: unknown): void {
-		if (this.#closed) return;
-		this.duties.failed(name);
-		this.#onFault({ about, error });
-	}
-
-	/** What is done now and then, whether or not anything called for it. One that fails keeps no other from its turn. */
-	async #afterSweep(changed: readonly number[]): Promise<void> {
-		await this.#trimEvents();
-		await this.#scan("unblock", "blocked work could not be looked over", () =>
-			this.routes.pass(this.#minding.own, changed),
-		);
-	}
-
-	/** One pass of something that is not due at a time of its own; its next one comes whatever becomes of this. */
-	async #scan(name: Scanner, about: string, pass: () => Promise<number>): Promise<void> {
-		if (this.#closed) return;
-		const startedAt = this.now();
-		const began = this.clock.monotonic();
-		try {
-			const items = await pass();
-			this.duties.ran(name, startedAt, this.clock.monotonic() - began, { items });
-		} catch (error) {
-			this.#scannerFailed(name, about, error);
-		}
-	}
-
-	async #trimEvents(): Promise<void> {
-		const startedAt = this.now();
-		const began = this.clock.monotonic();
-		const items = await this.#trimmer.run(this.#minding.own, (error) => {
-			if (this.#closed) return;
-			this.duties.failed("event_trimmer");
-			this.#onFault({ about: "events could not be trimmed", error });
-		});
-		this.duties.ran("event_trimmer", startedAt, this.clock.monotonic() - began, { items });
 	}
 }

@@ -1,4 +1,3 @@
-import type { Duty } from "../kernel/timers.ts";
 import type { BatchReport } from "./partition-runner.ts";
 import type { UnitDraft } from "./unit-draft.ts";
 
@@ -8,8 +7,6 @@ export interface EngineObserver {
 	batch(report: BatchReport): void;
 	/** A unit was applied; its commands carry their outcomes. */
 	unit(unit: UnitDraft): void;
-	/** So many things that were due were done. */
-	duty(duty: Duty, items: number): void;
 	/** A partition could not be read and was passed over. */
 	skipped(): void;
 	/** A fault the engine survived. */

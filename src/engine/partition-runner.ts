@@ -70,6 +70,7 @@ export class PartitionRunner {
 	#scheduled = false;
 	#batchNumber = 0;
 	#lastCommit = 0;
+	#committing = false;
 	#closed = false;
 
 	constructor(options: RunnerOptions) {
@@ -99,6 +100,11 @@ export class PartitionRunner {
 	/** True while a commit is being made or is on its way. */
 	get isAway(): boolean {
 		return this.#round !== undefined;
+	}
+
+	/** True while the store is asked to commit: what comes now goes out with the next. */
+	get isCommitting(): boolean {
+		return this.#committing;
 	}
 
 	/** True when nothing waits, runs or is on its way. */
@@ -271,7 +277,9 @@ export class PartitionRunner {
 		this.#batchNumber += 1;
 		const batch: Batch = { engine: this.#options.engineId, number: this.#batchNumber, at, units };
 		const sentAt = this.#options.clock.monotonic();
+		this.#committing = true;
 		const reply = await this.#send(batch, drafts);
+		this.#committing = false;
 		if (!reply) return [];
 		if (reply.results.length === 0) {
 			if (at > reply.time) this.time.stall();

@@ -34,8 +34,9 @@ function weigh(engine: string, partition: number): number {
 }
 
 /**
- * Which partitions one engine comes first in. Engines share out what is to be minded among all of them, and the work of a
- * lane among those that are claimed from for it: nobody's work waits for an engine without workers.
+ * Which partitions one engine comes first in. Engines share out what is to be minded among those with the same remit, since
+ * no other does the same; and the work of a lane among those that are claimed from for it: nobody's work waits for an
+ * engine without workers.
  */
 export class Preferences {
 	readonly #self: string;
@@ -68,8 +69,9 @@ export class Preferences {
 		this.#engines = engines;
 		this.#lanes.clear();
 		const claimed = engines.filter(({ claims }) => claims.length > 0);
-		this.minding = this.#shareAmong(engines);
-		this.gathering = claimed.some(({ id }) => id === this.#self) ? this.#shareAmong(claimed) : this.minding;
+		const self = engines.find(({ id }) => id === this.#self);
+		this.minding = this.#shareAmong(engines.filter(({ remit }) => remit === self?.remit));
+		this.gathering = this.#shareAmong(claimed.some(({ id }) => id === this.#self) ? claimed : engines);
 		return true;
 	}
 

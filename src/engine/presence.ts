@@ -23,6 +23,8 @@ export interface PresenceOptions {
 	runner: PartitionRunner;
 	clock: Clock;
 	times?: Partial<PresenceTimes>;
+	/** What this engine's scanners are restricted to, by name; empty when they are not. */
+	remit?: string;
 	/** The lanes for which workers claim from this engine. */
 	claims(): readonly string[];
 	/** Told who is there whenever that may have changed, in the order of their ids, this engine among them. */
@@ -34,6 +36,7 @@ export interface PresenceOptions {
 export interface LiveEngine {
 	id: string;
 	claims: readonly string[];
+	remit?: string;
 }
 
 /**
@@ -79,10 +82,11 @@ export class Presence {
 	}
 
 	async #beat(): Promise<void> {
-		const { runner, engineId, claims, onFailure } = this.#options;
+		const { runner, engineId, claims, remit, onFailure } = this.#options;
 		this.#beating = true;
 		this.#arm();
-		const command: AnnounceCommand = { op: "announce", engineId, ttlMs: this.#times.ttlMs, claims: claims() };
+		const self = { claims: claims(), ...(remit ? { remit } : undefined) };
+		const command: AnnounceCommand = { op: "announce", engineId, ttlMs: this.#times.ttlMs, ...self };
 		try {
 			const outcome = await runner.run<AnnounceOutcome>(command);
 			if (outcome.ok) this.#engines = outcome.engines;
@@ -118,10 +122,13 @@ export class Presence {
 
 	#tell(): void {
 		if (this.#closed) return;
-		const { runner, engineId, claims, onLive } = this.#options;
+		const { runner, engineId, claims, remit, onLive } = this.#options;
 		const now = runner.time.now();
 		const others = Object.entries(this.#engines).filter(([id, { until }]) => id !== engineId && until > now);
-		const engines = [{ id: engineId, claims: claims() }, ...others.map(([id, seen]) => ({ id, claims: seen.claims }))];
+		const engines: LiveEngine[] = [
+			{ id: engineId, claims: claims(), ...(remit ? { remit } : undefined) },
+			...others.map(([id, { until: _, ...seen }]) => ({ id, ...seen })),
+		];
 		onLive(engines.sort((a, b) => (a.id < b.id ? -1 : 1)));
 	}
 }

@@ -72,8 +72,12 @@ export class QueueHeads {
 		const place = lowerBound(entries, entry);
 		const there = entries[place];
 		if (!there || compare(there, entry) !== 0) return;
-		entries.splice(place, 1);
-		if (place === 0) this.#note(queue);
+		if (place > 0) entries.splice(place, 1);
+		else {
+			// What is taken is the first, as a rule; `shift` moves the start, `splice` all the rest.
+			entries.shift();
+			this.#note(queue);
+		}
 	}
 
 	forget(queue: string): void {

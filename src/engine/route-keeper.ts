@@ -1,13 +1,17 @@
+import type { Kernel } from "../kernel/kernel.ts";
 import { describeLack, offersAll } from "../kernel/matching.ts";
 import { classOfQueue, ROUTE, routeQueue, routeQueuePrefix, routeQueueSubject } from "../kernel/placement.ts";
 import { type WorkerRecord, workerExpiresAt } from "../kernel/records/worker.ts";
+import { isWithin, type Remit } from "../kernel/remit.ts";
 import { type BlockRouteCommand, MOVED_PER_STEP, type RouteOutcome } from "../kernel/rules/route.ts";
+import type { QueuePosition, StoredRecord } from "../store/port.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
 import type { Registry } from "./registry.ts";
 import type { WorkFinder } from "./work-finder.ts";
 
 export interface RouteKeeperOptions {
 	runners: readonly PartitionRunner[];
+	kernel: Kernel;
 	registry: Registry;
 	work(): WorkFinder;
 	onFailure(error: unknown): void;
@@ -71,9 +75,9 @@ export class RouteKeeper {
 	 * The net under all of this: one look at the registry of every namespace in which something waits. If it cannot be
 	 * read, everything of that namespace is released, and whoever claims next finds out. Of the partitions of this engine
 	 * only those are looked at that have changed, that held something back the last time, or that were never looked at,
-	 * a few of the last in each pass. Returns how many were moved.
+	 * a few of the last in each pass. With a remit only what is within it is released. Returns how many were moved.
 	 */
-	async pass(own: readonly number[], changed: readonly number[]): Promise<number> {
+	async pass(own: readonly number[], changed: readonly number[], remit?: Remit): Promise<number> {
 		const fresh = own.filter((partition) => !this.#looked.has(partition)).slice(0, FIRST_LOOKS);
 		const wanted = new Set([...changed, ...this.#holding, ...fresh]);
 		const partitions = own.filter((partition) => wanted.has(partition));
@@ -82,10 +86,9 @@ export class RouteKeeper {
 		this.#holding = new Set(found.map(([partition]) => partition));
 		let moved = 0;
 		for (const namespace of new Set(found.map(([, queue]) => routeQueueSubject(queue).namespace))) {
-			moved += await this.#releaseServed(
-				namespace,
-				found.filter(([, queue]) => queue.startsWith(routeQueuePrefix(namespace))),
-			);
+			if (remit && remit.namespaces.length > 0 && !remit.namespaces.includes(namespace)) continue;
+			const mine = found.filter(([, queue]) => queue.startsWith(routeQueuePrefix(namespace)));
+			moved += await this.#releaseServed(namespace, mine, remit);
 		}
 		return moved;
 	}
@@ -119,9 +122,9 @@ export class RouteKeeper {
 	}
 
 	/** Looks who is there and releases what they can serve; if that cannot be read, whoever claims next finds out. */
-	async #releaseServed(namespace: string, places: readonly Place[]): Promise<number> {
+	async #releaseServed(namespace: string, places: readonly Place[], remit?: Remit): Promise<number> {
 		const workers = await this.#readWorkers(namespace);
-		return this.#release(places, (required) => !workers || isServedBy(workers, required));
+		return this.#release(places, (required) => !workers || isServedBy(workers, required), remit);
 	}
 
 	/** Whether somebody who is there can serve what requires this; undefined when it cannot be said. */
@@ -146,21 +149,48 @@ export class RouteKeeper {
 	}
 
 	/** Resolves when the first of each queue can be claimed, and all of a short one; the rest follows. */
-	async #release(places: readonly Place[], isFor: (required: readonly string[]) => boolean): Promise<number> {
+	async #release(
+		places: readonly Place[],
+		isFor: (required: readonly string[]) => boolean,
+		remit?: Remit,
+	): Promise<number> {
 		const served = places.filter(([, queue]) => isFor(routeQueueSubject(queue).requiredCapabilities));
 		const moved = await Promise.all(
-			served.map(async ([partition, queue]) => {
-				const { namespace, requiredCapabilities } = routeQueueSubject(queue);
-				const isWanted = async () => (await this.#isServed(namespace, requiredCapabilities)) !== false;
-				const { first, all } = this.#move(partition, { op: "unblockRoute", queue }, isWanted);
-				// If the first step fails, that is told below.
-				const whole = all.catch((error) => first.then(() => this.#options.onFailure(error)).catch(() => {}));
-				const count = await first;
-				if (count < MOVED_PER_STEP) await whole;
-				return count;
-			}),
+			served.map(([partition, queue]) =>
+				remit && remit.tags.length > 0
+					? this.#releaseWithin(remit, partition, queue)
+					: this.#releaseAll(partition, queue),
+			),
 		);
 		return moved.reduce((sum, count) => sum + count, 0);
+	}
+
+	async #releaseAll(partition: number, queue: string): Promise<number> {
+		const { namespace, requiredCapabilities } = routeQueueSubject(queue);
+		const isWanted = async () => (await this.#isServed(namespace, requiredCapabilities)) !== false;
+		const { first, all } = this.#move(partition, { op: "unblockRoute", queue }, isWanted);
+		// If the first step fails, that is told below.
+		const whole = all.catch((error) => first.then(() => this.#options.onFailure(error)).catch(() => {}));
+		const count = await first;
+		if (count < MOVED_PER_STEP) await whole;
+		return count;
+	}
+
+	/** Page after page: what is not within the remit stays, and must not hide what is behind it. */
+	async #releaseWithin(remit: Remit, partition: number, queue: string): Promise<number> {
+		const { runners, kernel } = this.#options;
+		const runner = runners[partition] as PartitionRunner;
+		let moved = 0;
+		let after: QueuePosition | undefined;
+		do {
+			const position = after;
+			const { entries } = await runner.ask((store, at) => store.first(at, queue, MOVED_PER_STEP, position));
+			const { records } = await runner.ask((store, at) => store.read(at, keysOf(entries)));
+			const keys = keysOf(records.filter((stored) => isReadableWithin(kernel, remit, stored)));
+			if (keys.length > 0) moved += await this.#step(partition, { op: "unblockRoute", queue, keys });
+			after = entries.length < MOVED_PER_STEP ? undefined : entries.at(-1);
+		} while (after);
+		return moved;
 	}
 
 	/** Queues that are not empty, a few partitions at a time. */
@@ -221,7 +251,20 @@ interface Moving {
 	all: Promise<number>;
 }
 
-type Move = { op: "blockRoute"; queue: string; detail: string } | { op: "unblockRoute"; queue: string };
+type Move =
+	| { op: "blockRoute"; queue: string; detail: string }
+	| { op: "unblockRoute"; queue: string; keys?: readonly string[] };
+
+const keysOf = (found: readonly { key: string }[]): string[] => found.map(({ key }) => key);
+
+/** Whose it is cannot be said of one that cannot be read: it is left alone. */
+function isReadableWithin(kernel: Kernel, remit: Remit, { key, version, doc }: StoredRecord): boolean {
+	try {
+		return version > 0 && isWithin(remit, key, kernel.decode(key, doc));
+	} catch {
+		return false;
+	}
+}
 
 const isServedBy = (workers: readonly WorkerRecord[], required: readonly string[]): boolean =>
 	workers.some(({ capabilities }) => offersAll(capabilities, required));

@@ -7,10 +7,14 @@ const SWEEP_MS = 300_000;
 export interface SweepOptions {
 	runners: readonly PartitionRunner[];
 	clock: Clock;
+	/** How often (5 min). */
+	everyMs?: number | undefined;
 	/** These partitions have changed since the last sweep. */
 	onChanged(partitions: readonly number[]): void;
 	/** With the same partitions, once they were told of. */
 	afterPass(changed: readonly number[]): Promise<void>;
+	/** A pass broke down; the next one comes all the same. */
+	onFailure(error: unknown): void;
 }
 
 /**
@@ -43,8 +47,10 @@ export class Sweep {
 
 	#later(): void {
 		if (this.#closed) return;
-		this.#disarm = this.#options.clock.setTimer(SWEEP_MS, () => {
-			void this.#pass().finally(() => this.#later());
+		this.#disarm = this.#options.clock.setTimer(this.#options.everyMs ?? SWEEP_MS, () => {
+			void this.#pass()
+				.catch((error) => this.#options.onFailure(error))
+				.finally(() => this.#later());
 		});
 	}
 

@@ -41,12 +41,15 @@ export class WorkHints {
 	/** The same queues per partition with their stamps, to tell quickly whether one is hot. */
 	readonly #stamps: readonly Map<string, number>[];
 	readonly #heads: readonly QueueHeads[];
+	readonly #exact: boolean;
 	#stamp = 0;
 	/** Hot queues with work that requires something. */
 	demanding = 0;
 
-	constructor(heads: readonly QueueHeads[]) {
+	/** `exact` when nobody else writes: then a queue known to be empty is. */
+	constructor(heads: readonly QueueHeads[], exact: boolean) {
 		this.#heads = heads;
+		this.#exact = exact;
 		this.#stamps = heads.map(() => new Map());
 	}
 
@@ -97,6 +100,7 @@ export class WorkHints {
 	partitions(namespace: string, lane: string, offer: Offer): number[] {
 		const found: number[] = [];
 		for (const [partition, hot] of this.#hot.get(eligibleQueuePrefix(namespace, lane)) ?? []) {
+			this.#follow(partition);
 			if (this.#view(hot, partition, offer).order.size > 0) found.push(partition);
 		}
 		return found;
@@ -148,6 +152,10 @@ export class WorkHints {
 		if (!moved || moved.size === 0) return;
 		for (const queue of moved) {
 			if (!this.isHot(partition, queue)) continue;
+			if (this.#exact && this.#heads[partition]?.peek(queue) === null) {
+				this.cool(partition, queue);
+				continue;
+			}
 			const lane = this.#hot.get(classOf(queue).prefix)?.get(partition);
 			for (const { order } of lane?.views.values() ?? []) {
 				if (order.has(queue)) order.set(queue, this.#headOf(partition, queue));

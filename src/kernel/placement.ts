@@ -107,8 +107,11 @@ export function listQueueSubject(queue: string): { namespace: string; lane: stri
 /** When the execution at this place of a list queue was created. */
 export const createdAtOfListEntry = (entry: { score: number }): number => -entry.score;
 
+/** How the names of registries begin. */
+export const WORKERS = "workers,";
+
 /** The worker instances of a namespace, in the order they came. */
-export const workersQueue = (namespace: string): string => `workers,${namespace}`;
+export const workersQueue = (namespace: string): string => WORKERS + namespace;
 
 /** How the names of queues begin in which work waits that no live worker can serve. */
 export const ROUTE = "route,";
@@ -128,8 +131,11 @@ export function routeQueueSubject(queue: string): { namespace: string; requiredC
 	return { namespace: queue.slice(ROUTE.length, comma), requiredCapabilities: queue.slice(comma + 1).split(" ") };
 }
 
+/** How the names of lists of lanes begin. */
+export const LANES = "lanes,";
+
 /** Lanes of a namespace that differ from one nobody has touched. */
-export const lanesQueue = (namespace: string): string => `lanes,${namespace}`;
+export const lanesQueue = (namespace: string): string => LANES + namespace;
 
 /** Where a record is queued: a pure function of the record, so an index can always be rebuilt and checked. */
 export function placement(key: string, record: object): Placement[] {

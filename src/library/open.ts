@@ -1,5 +1,6 @@
 import type { Clock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
+import { remitOf, type ScannerRestriction } from "../contract/scanners.ts";
 import { Engine } from "../engine/engine.ts";
 import { LocalBackend } from "../engine/local-backend.ts";
 import { FORMAT, indexOf, migrate } from "../kernel/format.ts";
@@ -12,6 +13,10 @@ export interface OpenOptions {
 	partitions?: number;
 	/** How long ended executions are kept unless their policy says otherwise (24 h); 0 keeps them until deleted. */
 	retentionMs?: number;
+	/** How often what is not due at a time of its own is looked over (5 min): lost notices, blocked work, old events, the index. */
+	sweepMs?: number;
+	/** What this engine's scanners act on; all there is when left out. Others' work is then for other engines to mind. */
+	scanners?: ScannerRestriction;
 	/** Who acts, in events and as `createdBy`. */
 	actor?: string;
 	/** Told of faults the engine meets and survives, and at the start of what the store's set-up puts at risk. */
@@ -22,12 +27,15 @@ export interface OpenOptions {
 
 const DEFAULT_RETENTION_MS = 86_400_000;
 const MAX_PARTITIONS = 256;
+const MAX_SWEEP_MS = 86_400_000;
 
 /** An engine in this process, started. */
 export async function openBackend(url: string, options: OpenOptions): Promise<LocalBackend> {
-	const { partitions, retentionMs = DEFAULT_RETENTION_MS, actor = "local", testClock } = options;
+	const { partitions, retentionMs = DEFAULT_RETENTION_MS, sweepMs, actor = "local", testClock } = options;
 	checkText("actor", actor);
 	checkInteger("retentionMs", retentionMs, 0, Number.MAX_SAFE_INTEGER);
+	const remit = remitOf(options.scanners);
+	checkInteger("sweepMs", sweepMs, 1000, MAX_SWEEP_MS);
 	const store = await openStoreAt(url, {
 		...(partitions === undefined ? undefined : { partitions }),
 		...(testClock ? { testClock: testClock.now } : undefined),
@@ -35,7 +43,13 @@ export async function openBackend(url: string, options: OpenOptions): Promise<Lo
 	const onFault =
 		options.onFault ?? (({ about, error }) => quietLogger.warn(`${about}${error ? `: ${String(error)}` : ""}`));
 	for (const about of store.warnings ?? []) onFault({ about, error: undefined });
-	const engine = new Engine({ store, ...(testClock ? { clock: testClock.clock } : undefined), onFault });
+	const engine = new Engine({
+		store,
+		remit,
+		...(sweepMs === undefined ? undefined : { sweepMs }),
+		...(testClock ? { clock: testClock.clock } : undefined),
+		onFault,
+	});
 	try {
 		await engine.start();
 	} catch (error) {

@@ -2,17 +2,24 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import type { Engine } from "../engine/engine.ts";
 import type { EngineObserver } from "../engine/observer.ts";
 import type { BatchReport } from "../engine/partition-runner.ts";
-import { type QueueDepth, queueDepths } from "../engine/queue-depths.ts";
 import type { UnitDraft } from "../engine/unit-draft.ts";
+import type { EventBody } from "../kernel/events.ts";
 import type { Outcome } from "../kernel/outcome.ts";
 import { leaseEndOf } from "../kernel/reading.ts";
 import { type ExecutionRecord, eligibleSince, executionKey } from "../kernel/records/execution.ts";
+import { recordTypeOf } from "../kernel/records/record-types.ts";
 import type { Duty } from "../kernel/timers.ts";
 import type { Pools } from "./pools.ts";
+import { addScannerMetrics } from "./scanner-metrics.ts";
+import { addStoreMetrics } from "./store-metrics.ts";
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** Names callers make up may not fill the memory of whoever scrapes. */
 const MAX_LANES = 200;
+
+const RESERVED = { outcome: "reserved" } as const;
+const ACCEPTED = { outcome: "accepted" } as const;
+const LAPSED = { outcome: "lapsed" } as const;
 
 /** Everything `/metrics` shows. It watches the engine for as long as the server runs. */
 export class ServerMetrics implements EngineObserver {
@@ -33,7 +40,10 @@ export class ServerMetrics implements EngineObserver {
 	readonly #ended = this.#counter("leases_ended_total", "Leases by how they ended; expired ones are reclaimed", ["by"]);
 	readonly #live = this.#gauge("leases_live", "Leases seen beginning and not yet ending here");
 	readonly #attempts = this.#counter("attempts_total", "Attempts by how they ended", ["outcome"]);
-	readonly #duties = this.#counter("scanner_items_total", "Things done because they were due, by duty", ["duty"]);
+	readonly #grants = this.#counter("grants_total", "Grants by what became of them", ["outcome"]);
+	readonly #blocked = this.#counter("blocked_total", "Executions set aside, by what they wait for", ["reason"]);
+	readonly #registered = this.#counter("workers_registered_total", "Worker instances that came to the registry");
+	readonly #expired = this.#counter("workers_expired_total", "Worker instances that were not heard again");
 	readonly #skipped = this.#counter(
 		"partitions_skipped_total",
 		"Partitions passed over because they could not be read",
@@ -71,45 +81,9 @@ export class ServerMetrics implements EngineObserver {
 				this.set(engine.share.partitions);
 			},
 		});
-		this.#depths();
+		addStoreMetrics(registry, engine, MAX_LANES);
+		addScannerMetrics(registry, () => engine.duties.rows(engine.parked));
 		engine.observer = this;
-	}
-
-	/** Counted when somebody asks, not as things happen: other engines change them too. Both figures share one look. */
-	#depths(): void {
-		const { runners } = this.#engine;
-		let looking: Promise<QueueDepth[]> | undefined;
-		const look = (): Promise<QueueDepth[]> => {
-			// Without a store that answers, the other figures are still worth having.
-			looking ??= queueDepths(runners, MAX_LANES)
-				.catch(() => [])
-				.finally(() => (looking = undefined));
-			return looking;
-		};
-		const registers = [this.registry];
-		new Gauge({
-			name: "flowfabric_queue_depth",
-			help: "Executions by lane and state",
-			labelNames: ["namespace", "lane", "state"],
-			registers,
-			async collect() {
-				const depths = await look();
-				this.reset();
-				for (const { namespace, lane, state, size } of depths) this.set({ namespace, lane, state }, size);
-			},
-		});
-		new Gauge({
-			name: "flowfabric_queue_oldest_seconds",
-			help: "Age of the oldest execution that waits, by lane",
-			labelNames: ["namespace", "lane"],
-			registers,
-			async collect() {
-				const depths = await look();
-				this.reset();
-				for (const { namespace, lane, oldestMs } of depths)
-					if (oldestMs !== undefined) this.set({ namespace, lane }, oldestMs / 1000);
-			},
-		});
 	}
 
 	close(): void {
@@ -132,30 +106,44 @@ export class ServerMetrics implements EngineObserver {
 	}
 
 	unit(unit: UnitDraft): void {
+		let mayBringWorkers = false;
 		for (const { command, outcome } of unit.commands) {
 			const { items } = (outcome ?? {}) as { items?: Outcome[] };
 			// Creates that went into one command are counted as what they are.
 			if (items) for (const item of items) this.#command("create", item);
 			else this.#command(command.op, outcome);
-			if (command.op === "renew" && outcome?.ok) this.#renewed.inc();
+			if (outcome?.ok) this.#outcome(command.op, outcome, unit);
+			mayBringWorkers ||= command.op === "registerWorker" || command.op === "beat";
 		}
+		if (mayBringWorkers)
+			for (const { key, before, record } of unit.written)
+				if (recordTypeOf(key) === "worker" && record && before.length === 0) this.#registered.inc();
 		for (const { executionId, at, body } of unit.events) {
 			const record = unit.writeOf(executionKey(executionId))?.record as ExecutionRecord | undefined;
-			if (!record) continue;
-			if (body.type === "claimed") {
-				this.#live.inc();
-				this.#dispatch.observe({ lane: this.#lane(record.lane) }, Math.max(0, at - eligibleSince(record)) / 1000);
-			}
-			const by = leaseEndOf(body, record);
-			if (by === undefined) continue;
-			this.#live.dec();
-			this.#ended.inc({ by });
-			if (record.attempt?.endedAt !== undefined) this.#attempts.inc({ outcome: record.attempt.state });
+			if (record) this.#event(body, record, at);
 		}
 	}
 
-	duty(duty: Duty, items: number): void {
-		this.#duties.inc({ duty }, items);
+	#outcome(op: string, outcome: Outcome, unit: UnitDraft): void {
+		if (op === "renew") this.#renewed.inc();
+		// Said again it gives the same lease, and is no other grant.
+		else if (op === "acceptGrant" && unit.written.length > 0) this.#grants.inc(ACCEPTED);
+		else if (op === "tick" && (outcome as { duty?: Duty }).duty === "worker_expiry") this.#expired.inc();
+	}
+
+	#event(body: EventBody, record: ExecutionRecord, at: number): void {
+		if (body.type === "granted") this.#grants.inc(RESERVED);
+		else if (body.type === "grant_lapsed") this.#grants.inc(LAPSED);
+		else if (body.type === "blocked") this.#blocked.inc({ reason: String(body["reason"]) });
+		else if (body.type === "claimed") {
+			this.#live.inc();
+			this.#dispatch.observe({ lane: this.#lane(record.lane) }, Math.max(0, at - eligibleSince(record)) / 1000);
+		}
+		const by = leaseEndOf(body, record);
+		if (by === undefined) return;
+		this.#live.dec();
+		this.#ended.inc({ by });
+		if (record.attempt?.endedAt !== undefined) this.#attempts.inc({ outcome: record.attempt.state });
 	}
 
 	skipped(): void {

@@ -188,6 +188,8 @@ export interface Store {
 	queues(partition: number, prefix: string): Promise<Timed & { queues: string[] }>;
 	/** The same queues with how many entries each holds, without counting them one by one. */
 	queueSizes(partition: number, prefix: string): Promise<Timed & { queues: QueueSize[] }>;
+	/** Which of these entries stand in their queues, in the order given; for audits and repair. */
+	standing(partition: number, entries: readonly IndexEntry[]): Promise<Timed & { standing: boolean[] }>;
 	commit(partition: number, batch: Batch): Promise<CommitReply>;
 	/** The number of the latest commit; 0 before the first. */
 	lastCommit(partition: number): Promise<Timed & { commit: number }>;
@@ -203,7 +205,7 @@ export interface Store {
 	/**
 	 * All records page by page, in the store's own order, for export, audits and repair; never on a path users wait for.
 	 * The cursor of a page leads to the next, and there is none on the last; `count` is about how many a page holds, and
-	 * it may hold none. What was there all the while is shown.
+	 * it may hold none: a page is bounded by what it costs. What was there all the while is shown.
 	 */
 	scan(
 		partition: number,

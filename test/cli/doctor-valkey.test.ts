@@ -23,8 +23,8 @@ describe.runIf(hasValkey())("doctor of a store on Valkey", () => {
 		await server.stop();
 	});
 
-	const doctor = async () => {
-		const { code, out } = await runHere(["doctor", "--store", server.url, "--json"]);
+	const doctor = async (...flags: string[]) => {
+		const { code, out } = await runHere(["doctor", "--store", server.url, "--json", ...flags]);
 		return { code, ...(JSON.parse(out) as { facts: Record<string, unknown>; problems: string[] }) };
 	};
 
@@ -71,5 +71,11 @@ describe.runIf(hasValkey())("doctor of a store on Valkey", () => {
 		expect(told).toContain(`record ${other.id} in partition 0`);
 		expect(told).toMatch(new RegExp(`${id} in due at \\d+ is missing`));
 		expect(told).toMatch(/x{40} in due at 5 is stale/);
+		// While its engine goes on; what it cannot read it leaves alone.
+		expect((await doctor("--repair")).facts).toMatchObject({
+			"index drift": { missing: 0, stale: 0 },
+			"index entries mended": { added: 1, removed: 1 },
+		});
+		expect((await doctor()).facts).toMatchObject({ "index drift": { missing: 0, stale: 0 }, "corrupt records": 1 });
 	});
 });

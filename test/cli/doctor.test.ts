@@ -21,9 +21,10 @@ describe("doctor of a store", () => {
 	});
 	afterEach(() => rm(folder, { recursive: true }));
 
-	const doctor = async () => {
-		const { code, out } = await runHere(["doctor", "--store", `sqlite:${file}`, "--json"]);
-		return { code, ...(JSON.parse(out) as { facts: Record<string, unknown>; problems: string[] }) };
+	const doctor = async (...flags: string[]) => {
+		const { code, out } = await runHere(["doctor", "--store", `sqlite:${file}`, "--json", ...flags]);
+		const findings = JSON.parse(out) as { facts: Record<string, unknown>; problems: string[]; mended?: string[] };
+		return { code, ...findings };
 	};
 	const tamper = (sql: string, ...values: unknown[]) => {
 		const db = new BetterSqlite3(file);
@@ -73,6 +74,41 @@ describe("doctor of a store", () => {
 		expect(text).toMatch(new RegExp(`${ids[3]} in list,default,default,waiting at -?\\d+ is stale`));
 		expect(text).toMatch(new RegExp(`${ids[3]} in list,default,default,waiting at -?\\d+ is missing`));
 		expect(code).toBe(1);
+	});
+
+	test("with --repair the index is what the records say again, and it is told what was mended", async () => {
+		tamper("DELETE FROM entry WHERE key = ? AND queue LIKE 'eligible%'", ids[2]);
+		tamper("UPDATE entry SET score = score + 1 WHERE key = ? AND queue LIKE 'list%'", ids[3]);
+		tamper("DELETE FROM record WHERE key = ?", ids[4]);
+		expect((await doctor()).mended).toBeUndefined();
+		const { code, facts, problems, mended } = await doctor("--repair");
+		expect({ code, problems }).toEqual({ code: 0, problems: [] });
+		expect(facts["index entries mended"]).toEqual({ added: 2, removed: 3 });
+		expect(facts["index drift"]).toEqual({ missing: 0, stale: 0 });
+		expect(mended).toHaveLength(5);
+		expect(mended?.join("\n")).toMatch(new RegExp(`${ids[2]} in eligible,default,default,,job at -?\\d+ was missing`));
+		expect(await doctor()).toMatchObject({ code: 0, facts: { "index drift": { missing: 0, stale: 0 } } });
+		const ff = await FlowFabric.open(`sqlite:${file}`);
+		const claimed = await ff.backend.leases.claim({ workerId: "w", instanceId: "i", max: 10 });
+		expect(claimed.map(({ id }) => id).sort()).toEqual(ids.filter((id) => id !== ids[4]).sort());
+		await ff.close();
+		const { out } = await runHere(["doctor", "--store", `sqlite:${file}`, "--repair"]);
+		expect(out).toMatch(/^index entries mended +added 0, removed 0$/m);
+	});
+
+	test("what --repair cannot mend still ends with 1, and its entries are left alone", async () => {
+		tamper("UPDATE record SET doc = '{' WHERE key = ?", ids[1]);
+		tamper("DELETE FROM entry WHERE key = ? AND queue LIKE 'list%'", ids[2]);
+		const { code, facts, problems } = await doctor("--repair");
+		expect(code).toBe(1);
+		expect(problems).toHaveLength(1);
+		expect(facts["index entries mended"]).toEqual({ added: 1, removed: 0 });
+	});
+
+	test("--repair of a running server is refused: it mends by itself", async () => {
+		const { code, err } = await runHere(["doctor", "--repair"]);
+		expect(err).toContain("--repair needs --store");
+		expect(code).toBe(2);
 	});
 
 	test("a store that is not there is not made", async () => {

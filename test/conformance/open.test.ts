@@ -106,6 +106,13 @@ describe("options of open", () => {
 		"a retentionMs with a fraction": [{ retentionMs: 0.5 }, "retentionMs"],
 		"a retentionMs that is NaN": [{ retentionMs: Number.NaN }, "retentionMs"],
 		"a retentionMs as text": [{ retentionMs: "1h" }, "retentionMs"],
+		"a sweepMs below a second": [{ sweepMs: 999 }, "sweepMs"],
+		"a sweepMs above a day": [{ sweepMs: 86_400_001 }, "sweepMs"],
+		"scanners as text": [{ scanners: "a" }, "scanners"],
+		"scanners of no namespace": [{ scanners: { namespaces: [] } }, "scanners.namespaces"],
+		"scanners of a bad namespace": [{ scanners: { namespaces: ["a", "b c"] } }, "scanners.namespaces[1]"],
+		"scanners of a tag without a value": [{ scanners: { tags: ["team"] } }, "scanners.tags[0]"],
+		"scanners of an unknown sort": [{ scanners: { lanes: ["a"] } }, "scanners.lanes"],
 		"an empty actor": [{ actor: "" }, "actor"],
 		"an actor that is no string": [{ actor: 7 }, "actor"],
 	};

@@ -17,6 +17,7 @@ import { storeTraffic } from "./store-traffic.ts";
 export interface FabricSettings {
 	retentionMs?: number;
 	actor?: string;
+	scanners?: { namespaces?: string[]; tags?: string[] };
 }
 
 /** Somebody else who calls the same FlowFabric; over HTTP one with a token of its own. */

@@ -6,6 +6,7 @@ import { durabilityCases } from "./store-cases/durability.ts";
 import { eventLogCases } from "./store-cases/event-log.ts";
 import { eventCases } from "./store-cases/events.ts";
 import { historyCases } from "./store-cases/histories.ts";
+import { indexRepairCases } from "./store-cases/index-repair.ts";
 import { noticeCases } from "./store-cases/notices.ts";
 import { partitionCases } from "./store-cases/partitions.ts";
 import { queueNameCases } from "./store-cases/queue-names.ts";
@@ -31,6 +32,7 @@ const subjects: Record<string, (test: Case) => void> = {
 	events: eventCases,
 	"event log": eventLogCases,
 	scans: scanCases,
+	"index repair": indexRepairCases,
 	notices: noticeCases,
 	turns: turnCases,
 	partitions: partitionCases,

@@ -1,6 +1,16 @@
 import type { Store } from "../../src/store/port.ts";
 
-const CALLS = ["read", "readBlobs", "first", "last", "queues", "queueSizes", "commit", "lastCommit"] as const;
+const CALLS = [
+	"read",
+	"readBlobs",
+	"first",
+	"last",
+	"queues",
+	"queueSizes",
+	"standing",
+	"commit",
+	"lastCommit",
+] as const;
 const LONG_CALLS = ["events", "trimEvents", "scan", "scanBlobs"] as const;
 
 /**

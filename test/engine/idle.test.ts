@@ -8,7 +8,17 @@ import { VirtualClock } from "../virtual-clock.ts";
 const MINUTE = 60_000;
 const SWEEP_EVERY = 5 * MINUTE;
 
-const QUESTIONS = ["read", "readBlobs", "first", "last", "queues", "queueSizes", "commit", "lastCommit"] as const;
+const QUESTIONS = [
+	"read",
+	"readBlobs",
+	"first",
+	"last",
+	"queues",
+	"queueSizes",
+	"standing",
+	"commit",
+	"lastCommit",
+] as const;
 const SELDOM = ["events", "trimEvents", "scan", "scanBlobs", "watch"] as const;
 
 /** Every question put to the store, by name. */
@@ -44,10 +54,11 @@ it("an engine with nothing to do asks the store nothing between two sweeps", asy
 	expect(calls).toEqual({});
 	await clock.advance(MINUTE);
 	// The first sweep: whether a partition has changed, and those that have; the age of events; whether work is blocked;
-	// one look for who waits.
-	expect(calls).toEqual({ lastCommit: 8, first: 1, queues: 1 + 8, events: 8, read: 1 });
+	// every record and index entry; one look for who waits.
+	const first = { first: 1 + 2, queues: 1 + 8 + 8, events: 8, scan: 8, standing: 1 };
+	expect(calls).toEqual({ ...first, lastCommit: 8, read: 1 + 2 });
 	await clock.advance(SWEEP_EVERY);
-	expect(calls).toEqual({ lastCommit: 16, first: 1, queues: 1 + 8, events: 8, read: 2 });
+	expect(calls).toEqual({ ...first, lastCommit: 16, read: 2 + 2 });
 	await engine.close();
 	await reader.catch(() => {});
 });

@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { readFile } from "node:fs/promises";
+import { expect, test, vi } from "vitest";
 import { entry, Stand, tokenOf } from "./stand.ts";
 
 test("metrics tell what was done, through any caller", async () => {
@@ -29,9 +30,101 @@ test("metrics tell what was done, through any caller", async () => {
 	expect(value('flowfabric_queue_depth{namespace="default",lane="default",state="active"}')).toBe(1);
 	expect(value('flowfabric_queue_depth{namespace="default",lane="default",state="completed"}')).toBe(1);
 	expect(value('flowfabric_queue_depth{namespace="default",lane="other",state="waiting"}')).toBe(1);
-	expect(value('flowfabric_queue_oldest_seconds{namespace="default",lane="other"}')).toBeGreaterThanOrEqual(0);
-	expect(text).not.toContain('flowfabric_queue_oldest_seconds{namespace="default",lane="default"}');
+	const oldest = 'flowfabric_queue_oldest_seconds{namespace="default",lane=';
+	expect(value(`${oldest}"other",state="waiting"}`)).toBeGreaterThanOrEqual(0);
+	expect(value(`${oldest}"default",state="active"}`)).toBeGreaterThanOrEqual(0);
+	expect(text).not.toContain(`${oldest}"default",state="completed"}`);
 	expect(text).toContain("flowfabric_nodejs_eventloop_lag_seconds");
+});
+
+/** What a scrape says of one line; NaN when there is no such line. */
+async function scrape(stand: Stand): Promise<(line: string) => number> {
+	const { text } = await stand.call("GET", "/metrics");
+	return (line) =>
+		Number(new RegExp(`^flowfabric_${line.replace(/[{}]/g, "\\$&")} ([\\d.e+-]+)$`, "m").exec(text)?.[1]);
+}
+
+test("metrics tell of lanes that are not open, until they are again", async () => {
+	const stand = await Stand.open();
+	const { lanes } = stand.connect().backend;
+	await lanes.pause("media");
+	await lanes.drain("old", { namespace: "b" });
+	const closed = await scrape(stand);
+	expect(closed('lane_closed{namespace="default",lane="media",state="paused"}')).toBe(1);
+	expect(closed('lane_closed{namespace="b",lane="old",state="draining"}')).toBe(1);
+	await lanes.resume("media");
+	expect((await scrape(stand))('lane_closed{namespace="default",lane="media",state="paused"}')).toBeNaN();
+});
+
+test("metrics tell of workers that come and go, and of work that waits for them", async () => {
+	const stand = await Stand.open();
+	const { workers, leases } = stand.connect().backend;
+	const offer = { workerId: "w", capabilities: [], lanes: ["default"], ttlMs: 1000 };
+	await workers.register("w-1", offer);
+	await workers.register("w-1", offer);
+	await workers.register("w-2", { ...offer, ttlMs: 60_000, namespace: "b" });
+	const run = await stand.connect().submit("job", 1, { requiredCapabilities: ["gpu"] });
+	await leases.claim({ workerId: "w", instanceId: "w-3" });
+	await vi.waitFor(async () => expect((await run.get()).state.eligibilityState).toBe("blocked_by_route"));
+	const before = await scrape(stand);
+	expect(before("workers_registered_total")).toBe(2);
+	expect(before('workers{namespace="b"}')).toBe(1);
+	expect(before('blocked_total{reason="waiting_for_capable_worker"}')).toBe(1);
+	expect(before('blocked{reason="waiting_for_capable_worker"}')).toBe(1);
+	await vi.waitFor(async () => expect((await scrape(stand))("workers_expired_total")).toBe(1), { timeout: 5000 });
+	await leases.claim({ workerId: "w", instanceId: "w-4", capabilities: ["gpu"] });
+	const after = await scrape(stand);
+	expect(after('workers{namespace="default"}')).toBe(1);
+	expect(after("workers_registered_total")).toBe(3);
+	expect(after('blocked{reason="waiting_for_capable_worker"}')).toBe(0);
+});
+
+test("metrics tell what became of grants", async () => {
+	const stand = await Stand.open();
+	const ff = stand.connect();
+	await ff.submit("job");
+	await ff.submit("job");
+	const grant = { workerId: "w", instanceId: "i" };
+	const first = await ff.backend.leases.grant({ ...grant, grantTtlMs: 60_000 });
+	const accept = () => ff.backend.leases.acceptGrant(first?.grantId ?? "", { instanceId: "i" });
+	await accept();
+	await accept();
+	await ff.backend.leases.grant({ ...grant, grantTtlMs: 1 });
+	await vi.waitFor(async () => expect((await scrape(stand))('grants_total{outcome="lapsed"}')).toBe(1));
+	const value = await scrape(stand);
+	expect(value('grants_total{outcome="reserved"}')).toBe(2);
+	expect(value('grants_total{outcome="accepted"}')).toBe(1);
+});
+
+test("metrics of scanners are the rows of the scanners", async () => {
+	const stand = await Stand.open();
+	const ff = stand.connect();
+	const run = await ff.submit("job", 1, { delayMs: 1 });
+	await vi.waitFor(async () => expect((await run.get()).publicState).toBe("waiting"));
+	const { scanners } = await ff.scanners();
+	await scrape(stand);
+	const value = await scrape(stand);
+	for (const { name, runs, items, errors, lastDurationMs, lagMs } of scanners) {
+		const of = (figure: string) => value(`scanner_${figure}{duty="${name}"}`);
+		expect([of("runs_total"), of("items_total"), of("errors_total")]).toEqual([runs, items, errors]);
+		expect(of("last_duration_seconds")).toBe(lastDurationMs === undefined ? Number.NaN : lastDurationMs / 1000);
+		expect(of("lag_seconds")).toBe(lagMs === undefined ? Number.NaN : lagMs / 1000);
+	}
+	expect(value('scanner_items_total{duty="delayed_promoter"}')).toBe(1);
+	expect(value('scanner_parked{duty="due"}')).toBe(0);
+});
+
+test("the table of metrics in docs/operations.md is what there is, both ways", async () => {
+	const docs = await readFile(new URL("../../docs/operations.md", import.meta.url), "utf8");
+	const table = /\| metric \(`flowfabric_…`\).*?\n\n/s.exec(docs)?.[0] ?? "";
+	const cells = [...table.matchAll(/^\| (`.*?) \|/gm)].map(([, cell]) => cell ?? "");
+	const told = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? ""));
+	const stand = await Stand.open();
+	const { text } = await stand.call("GET", "/metrics");
+	const there = [...text.matchAll(/^# TYPE flowfabric_(\S+)/gm)].map(([, name]) => name ?? "");
+	const ofProcess = /^(nodejs|process)_/;
+	const names = told.filter((name) => !ofProcess.test(name)).map((name) => name.replace(/\{.*\}$/, ""));
+	expect(names.sort()).toEqual(there.filter((name) => !ofProcess.test(name)).sort());
 });
 
 test("metrics are for loopback; behind a proxy a token that may read is needed, unless they are opened", async () => {

@@ -2,6 +2,7 @@ import { MemoryPartition } from "../../src/store/memory/partition.ts";
 import {
 	type Batch,
 	type CommitReply,
+	type IndexEntry,
 	type LogPosition,
 	type Notice,
 	type QueuePosition,
@@ -157,12 +158,16 @@ export class SimStore implements Store {
 		return this.#ask(partition, (at, time) => ({ time, trimmed: at.trimEvents(before) }));
 	}
 
-	scan(): Promise<never> {
-		return Promise.reject(new Error("not simulated"));
+	standing(partition: number, entries: readonly IndexEntry[]) {
+		return this.#ask(partition, (at, time) => ({ time, standing: entries.map((entry) => at.stands(entry)) }));
 	}
 
-	scanBlobs(): Promise<never> {
-		return Promise.reject(new Error("not simulated"));
+	scan(partition: number, cursor: string | undefined, count: number) {
+		return this.#ask(partition, (at, time) => ({ time, ...at.scan(cursor, count) }));
+	}
+
+	scanBlobs(partition: number, cursor: string | undefined, count: number) {
+		return this.#ask(partition, (at, time) => ({ time, ...at.scanBlobs(cursor, count) }));
 	}
 
 	commit(partition: number, batch: Batch): Promise<CommitReply> {

@@ -3,12 +3,14 @@ import { asksServer, type ServerFlags } from "../connection.ts";
 import { examineServer } from "../doctor/examine-server.ts";
 import { examineStore } from "../doctor/examine-store.ts";
 import type { Findings } from "../doctor/findings.ts";
+import { MisuseError } from "../exit-codes.ts";
 import { printFields } from "../format/table.ts";
 import { examples, type Frame } from "../frame.ts";
 
 interface Flags extends ServerFlags {
 	store?: string;
 	deep?: boolean;
+	repair?: boolean;
 }
 
 export function addDoctor(program: Command, frame: Frame): void {
@@ -16,13 +18,17 @@ export function addDoctor(program: Command, frame: Frame): void {
 		.command("doctor")
 		.summary("look a server or a store over")
 		.description(
-			"Looks a running server over; or, with --store, a store itself (one on SQLite only while no server runs on it): its set-up, every record, and whether the index is what the records say. Ends with 1 when something is wrong.",
+			"Looks a running server over; or, with --store, a store itself (one on SQLite only while no server runs on it): its set-up, every record, and whether the index is what the records say, which --repair sees to. Ends with 1 when something is wrong and was not mended.",
 		)
 		.option("--store <url>", "look this store over; one of an earlier version is migrated by opening it")
-		.option("--deep", "also read every record of a running server, through a back-up; needs an admin's token");
+		.option("--deep", "also read every record of a running server, through a back-up; needs an admin's token")
+		.option("--repair", "with --store: put the index right where it is not what the records say");
 	asksServer(command).action(async (flags: Flags) => {
+		if (flags.repair && flags.store === undefined) throw new MisuseError(NEEDS_STORE);
 		const findings =
-			flags.store === undefined ? await examineServer(frame, flags) : await examineStore(frame, flags.store);
+			flags.store === undefined
+				? await examineServer(frame, flags)
+				: await examineStore(frame, flags.store, flags.repair ?? false);
 		if (flags.json) frame.terminal.json(findings);
 		else print(frame, findings);
 		if (findings.problems.length > 0)
@@ -33,15 +39,19 @@ export function addDoctor(program: Command, frame: Frame): void {
 		"flowfabric doctor --deep",
 		"flowfabric doctor --store sqlite:./flowfabric.db --json",
 		"flowfabric doctor --store valkey://localhost:6379",
+		"flowfabric doctor --store sqlite:./flowfabric.db --repair",
 	]);
 }
 
-function print({ terminal }: Frame, { facts, problems }: Findings): void {
+const NEEDS_STORE = "--repair needs --store; a server that runs mends its index by itself, part by part";
+
+function print({ terminal }: Frame, { facts, problems, mended = [] }: Findings): void {
 	printFields(
 		terminal,
 		Object.entries(facts).map(([name, value]) => [name, typeof value === "object" ? counts(value) : String(value)]),
 	);
 	terminal.print();
+	for (const line of mended) terminal.print(`${terminal.style("green", "mended")}   ${line}`);
 	if (problems.length === 0) return terminal.print(terminal.style("green", "Nothing is wrong."));
 	for (const problem of problems) terminal.print(`${terminal.style("red", "problem")}  ${problem}`);
 }

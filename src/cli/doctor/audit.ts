@@ -1,125 +1,67 @@
-import { indexOf } from "../../kernel/format.ts";
-import { faultOf } from "../../kernel/records/inspect.ts";
-import type { IndexEntry, QueuePosition, Store } from "../../store/port.ts";
-import { allRecords } from "../../store/scanning.ts";
+import { randomUUID } from "node:crypto";
+import { IndexMender } from "../../engine/index-mender.ts";
+import { type AskPartition, type DriftedEntry, IndexWalk } from "../../engine/index-walk.ts";
+import { kernel } from "../../kernel/kernel.ts";
+import type { Store } from "../../store/port.ts";
 import { count, emptyTally, MOST_SAMPLES, type Tally } from "./tally.ts";
 
-const PAGE = 500;
-/** A record that changes all the while is not worth more looks. */
-const MOST_LOOKS = 20;
+const PROGRESS_STEP = 500;
 
-export interface DriftedEntry extends IndexEntry {
+export interface FoundEntry extends DriftedEntry {
 	partition: number;
-	problem: "missing" | "stale";
+}
+
+/** Entries of one sort: how many there are, and some of them. */
+export interface Sorted {
+	missing: number;
+	stale: number;
+	samples: FoundEntry[];
 }
 
 /** What is in a store, and whether its index is what the records say. */
 export interface Audit {
 	tally: Tally;
 	indexEntries: number;
-	drift: { missing: number; stale: number; samples: DriftedEntry[] };
+	/** What differs now; what was mended does not any more. */
+	drift: Sorted;
+	mended: Sorted;
 }
 
-/**
- * Reads every record and every index entry, a page at a time. Others may write meanwhile: where record and index seem to
- * differ both are looked at once more, at one moment, and only what differs then counts.
- */
-export async function auditStore(store: Store, onProgress: (looked: number) => void): Promise<Audit> {
-	const audit: Audit = { tally: emptyTally(), indexEntries: 0, drift: { missing: 0, stale: 0, samples: [] } };
-	for (let partition = 0; partition < store.partitions; partition++) {
-		const wanted = await lookOverRecords(store, partition, audit, onProgress);
-		const rightful = await lookOverIndex(store, partition, audit);
-		// Every rightful entry was wanted once, so equal counts leave nothing to look for.
-		if (rightful < wanted) await findMissing(store, partition, audit);
-	}
+/** Reads every record and every index entry, a page at a time; with a mender also puts right what differs. */
+export async function auditStore(store: Store, repair: boolean, onProgress: (looked: number) => void): Promise<Audit> {
+	const audit: Audit = { tally: emptyTally(), indexEntries: 0, drift: none(), mended: none() };
+	const mender = repair ? new IndexMender(`doctor ${randomUUID()}`) : undefined;
+	for (let partition = 0; partition < store.partitions; partition++)
+		await auditPartition(store, partition, mender, audit, onProgress);
 	return audit;
 }
 
-/** Returns how many index entries the records of a partition should have. */
-async function lookOverRecords(
+async function auditPartition(
 	store: Store,
 	partition: number,
-	{ tally }: Audit,
+	mender: IndexMender | undefined,
+	audit: Audit,
 	onProgress: (looked: number) => void,
-) {
-	let wanted = 0;
-	for await (const { key, doc } of allRecords(store, partition, PAGE)) {
-		if (count(tally, partition, key, doc)) wanted += indexOf(key, doc).length;
-		if (tally.total % PAGE === 0) onProgress(tally.total);
-	}
-	return wanted;
-}
-
-/** Returns how many entries stand where their record wants them; all others are stale. */
-async function lookOverIndex(store: Store, partition: number, audit: Audit): Promise<number> {
-	let rightful = 0;
-	const { queues } = await store.queues(partition, "");
-	for (const queue of queues) {
-		for await (const page of entriesOf(store, partition, queue)) {
-			const { records } = await store.read(
-				partition,
-				page.map(({ key }) => key),
-			);
-			for (const [n, { key, score }] of page.entries()) {
-				audit.indexEntries += 1;
-				const record = records[n];
-				if (record && record.version > 0 && has(indexOf(key, record.doc), queue, score)) rightful += 1;
-				else await drifted(store, audit, { partition, queue, key, score, problem: "stale" });
-			}
+): Promise<void> {
+	const ask: AskPartition = (question) => question(store, partition);
+	const walk = new IndexWalk(ask, kernel);
+	const seen = new Set<string>();
+	for (let page = await walk.step(); page; page = await walk.step()) {
+		for (const { key, doc } of page.records) {
+			if (store.scansRepeat && seen.has(key)) continue;
+			if (store.scansRepeat) seen.add(key);
+			count(audit.tally, partition, key, doc);
+			if (audit.tally.total % PROGRESS_STEP === 0) onProgress(audit.tally.total);
 		}
-	}
-	return rightful;
-}
-
-async function findMissing(store: Store, partition: number, audit: Audit): Promise<void> {
-	for await (const { key, doc } of allRecords(store, partition, PAGE)) {
-		if (faultOf(key, doc)) continue;
-		for (const { queue, score } of indexOf(key, doc)) {
-			const entry: DriftedEntry = { partition, queue, key, score, problem: "missing" };
-			if (!(await isThere(store, entry))) await drifted(store, audit, entry);
-		}
+		audit.indexEntries += page.entries;
+		const mended = new Set(mender ? await mender.mend(ask, page.drift) : []);
+		for (const entry of page.drift) take(mended.has(entry) ? audit.mended : audit.drift, { ...entry, partition });
 	}
 }
 
-/** Keys are ASCII where this matters, and none ends in "~". */
-function justBefore(score: number, key: string): QueuePosition {
-	const last = key.charCodeAt(key.length - 1);
-	return { score, key: `${key.slice(0, -1)}${String.fromCharCode(last - 1)}~` };
-}
+const none = (): Sorted => ({ missing: 0, stale: 0, samples: [] });
 
-const has = (places: { queue: string; score: number }[], queue: string, score: number): boolean =>
-	places.some((place) => place.queue === queue && place.score === score);
-
-async function isThere(store: Store, { partition, queue, key, score }: DriftedEntry): Promise<boolean> {
-	const { entries } = await store.first(partition, queue, 2, justBefore(score, key));
-	return entries.some((entry) => entry.key === key && entry.score === score);
-}
-
-async function drifted(store: Store, { drift }: Audit, entry: DriftedEntry): Promise<void> {
-	if (!(await differs(store, entry))) return;
-	drift[entry.problem] += 1;
-	if (drift.samples.length < MOST_SAMPLES) drift.samples.push(entry);
-}
-
-/** An entry looked at between two reads that give the same version was what it was at that version. */
-async function differs(store: Store, entry: DriftedEntry): Promise<boolean> {
-	const { partition, key, queue, score } = entry;
-	let before = -1;
-	for (let tries = 0; tries < MOST_LOOKS; tries++) {
-		const there = await isThere(store, entry);
-		const [{ version, doc } = { version: 0, doc: "" }] = (await store.read(partition, [key])).records;
-		if (version === before) return there !== (version > 0 && has(indexOf(key, doc), queue, score));
-		before = version;
-	}
-	return false;
-}
-
-async function* entriesOf(store: Store, partition: number, queue: string) {
-	let after: QueuePosition | undefined;
-	for (;;) {
-		const { entries } = await store.first(partition, queue, PAGE, after);
-		if (entries.length > 0) yield entries;
-		if (entries.length < PAGE) return;
-		after = entries.at(-1);
-	}
+function take(sorted: Sorted, entry: FoundEntry): void {
+	sorted[entry.problem] += 1;
+	if (sorted.samples.length < MOST_SAMPLES) sorted.samples.push(entry);
 }

@@ -2,18 +2,18 @@ import { openStoreAt } from "../../library/open.ts";
 import { oneLine } from "../format/table.ts";
 import type { Frame } from "../frame.ts";
 import { withoutPassword } from "../settings/values.ts";
-import { type Audit, auditStore } from "./audit.ts";
+import { auditStore, type Sorted } from "./audit.ts";
 import type { Findings } from "./findings.ts";
 import { bytesPerExecution, corruptProblems, more } from "./tally.ts";
 
-/** Looks over a store; one that only one process can have open must not be open. */
-export async function examineStore({ terminal }: Frame, url: string): Promise<Findings> {
+/** Looks over a store, and with `repair` mends its index; one that only one process can have open must not be open. */
+export async function examineStore({ terminal }: Frame, url: string, repair: boolean): Promise<Findings> {
 	const store = await openStoreAt(url, { mustExist: true });
 	try {
 		terminal.status("checking the store itself");
 		const checkUp = await store.checkUp?.();
-		const audit = await auditStore(store, (looked) => terminal.status(`${looked} records looked over`));
-		const { tally, indexEntries, drift } = audit;
+		const audit = await auditStore(store, repair, (looked) => terminal.status(`${looked} records looked over`));
+		const { tally, indexEntries, drift, mended } = audit;
 		return {
 			facts: {
 				store: withoutPassword(url),
@@ -28,8 +28,10 @@ export async function examineStore({ terminal }: Frame, url: string): Promise<Fi
 				"corrupt records": tally.corrupt.count,
 				"index entries": indexEntries,
 				"index drift": { missing: drift.missing, stale: drift.stale },
+				...(repair ? { "index entries mended": { added: mended.missing, removed: mended.stale } } : undefined),
 			},
-			problems: [...(checkUp?.problems ?? []), ...corruptProblems(tally), ...driftProblems(audit)],
+			problems: [...(checkUp?.problems ?? []), ...corruptProblems(tally), ...linesOf(drift, "is")],
+			...(repair ? { mended: linesOf(mended, "was") } : undefined),
 		};
 	} finally {
 		terminal.status("");
@@ -37,9 +39,9 @@ export async function examineStore({ terminal }: Frame, url: string): Promise<Fi
 	}
 }
 
-function driftProblems({ drift: { missing, stale, samples } }: Audit): string[] {
+function linesOf({ missing, stale, samples }: Sorted, verb: "is" | "was"): string[] {
 	const told = samples.map(({ partition, queue, key, score, problem }) =>
-		oneLine(`index of partition ${partition}: ${key} in ${queue} at ${score} is ${problem}`),
+		oneLine(`index of partition ${partition}: ${key} in ${queue} at ${score} ${verb} ${problem}`),
 	);
 	return [...told, ...more("index entries", missing + stale - told.length)];
 }

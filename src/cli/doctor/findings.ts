@@ -2,4 +2,6 @@
 export interface Findings {
 	facts: Record<string, string | number | Record<string, number>>;
 	problems: string[];
+	/** What was wrong and is right now, one line each; only where it was asked for. */
+	mended?: string[];
 }

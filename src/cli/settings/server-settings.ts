@@ -1,7 +1,7 @@
 import { isStoreUrl, STORE_URLS } from "../../store/open.ts";
 import type { Setting } from "./setting.ts";
 import { readTokensFile } from "./tokens-file.ts";
-import { address, oneOf, origins, token, truth, wholeNumber } from "./values.ts";
+import { address, listOf, oneOf, origins, token, truth, wholeNumber } from "./values.ts";
 
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
 export const LOG_FORMATS = ["json", "pretty"] as const;
@@ -55,6 +55,29 @@ export const SERVER_SETTINGS = {
 		byDefault: "86400000",
 		allowed: "must be an integer number of milliseconds from 0 to 315360000000 (ten years)",
 		parse: wholeNumber(0, 315_360_000_000),
+	},
+	sweepMs: {
+		env: "FF_SWEEP_MS",
+		flag: "--sweep-ms <ms>",
+		about:
+			"how often the engine looks over what is not due at a time of its own: lost notices, blocked work, old events, the index",
+		byDefault: "300000",
+		allowed: "must be an integer number of milliseconds from 1000 to 86400000 (a day)",
+		parse: wholeNumber(1000, 86_400_000),
+	},
+	scannerNamespaces: {
+		env: "FF_SCANNER_NAMESPACES",
+		flag: "--scanner-namespaces <list>",
+		about: "namespaces this server's scanners act on, separated by commas; all without it",
+		allowed: "must be namespaces (1 to 64 characters of A-Z a-z 0-9 . _ -) separated by commas",
+		parse: listOf((each) => /^[A-Za-z0-9._-]{1,64}$/.test(each)),
+	},
+	scannerTags: {
+		env: "FF_SCANNER_TAGS",
+		flag: "--scanner-tags <list>",
+		about: "tags one of which an execution must carry for this server's scanners to act on it, separated by commas",
+		allowed: "must be tags such as team:a separated by commas",
+		parse: listOf((each) => /^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*:/.test(each)),
 	},
 	corsOrigins: {
 		env: "FF_CORS_ORIGINS",

@@ -29,11 +29,16 @@ export function address(text: string): Address | undefined {
 	return host !== undefined && port <= 65_535 ? { host, port } : undefined;
 }
 
-/** Origins as browsers send them: scheme, host and port, nothing behind. */
-export function origins(text: string): string[] | undefined {
-	const listed = text.split(",").map((each) => each.trim());
-	return listed.every((each) => each === "*" || isOrigin(each)) ? listed : undefined;
+/** Texts separated by commas, each of which must be valid. */
+export function listOf(isValid: (each: string) => boolean): (text: string) => string[] | undefined {
+	return (text) => {
+		const listed = text.split(",").map((each) => each.trim());
+		return listed.every(isValid) ? listed : undefined;
+	};
 }
+
+/** Origins as browsers send them: scheme, host and port, nothing behind. */
+export const origins = listOf((each) => each === "*" || isOrigin(each));
 
 function isOrigin(text: string): boolean {
 	return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;

@@ -1,6 +1,7 @@
 import type { AdminCalls } from "../../contract/backend.ts";
 import { FlowFabricError } from "../../contract/errors.ts";
-import type { ScannerView } from "../../contract/replies.ts";
+import type { ScannersReply } from "../../contract/replies.ts";
+import { restrictionOf } from "../../contract/scanners.ts";
 import { FORMAT } from "../../kernel/format.ts";
 import { type Snapshot, StoreError } from "../../store/port.ts";
 import { exportStore } from "../../store/transfer/export.ts";
@@ -16,10 +17,11 @@ export class LocalAdmin implements AdminCalls {
 		this.#desk = desk;
 	}
 
-	async scanners(): Promise<{ scanners: ScannerView[] }> {
+	async scanners(): Promise<ScannersReply> {
 		const { engine } = this.#desk;
 		engine.refuseIfClosed();
-		return { scanners: engine.duties.rows(engine.parked) };
+		const restrictedTo = engine.remit && restrictionOf(engine.remit);
+		return { scanners: engine.duties.rows(engine.parked), ...(restrictedTo ? { restrictedTo } : undefined) };
 	}
 
 	async ready(): Promise<void> {

@@ -6,6 +6,8 @@ export interface EngineSeen {
 	until: number;
 	/** The lanes for which workers have lately claimed from it. */
 	claims: readonly string[];
+	/** What its scanners are restricted to, by name; left out when they are not. */
+	remit?: string;
 }
 
 /**

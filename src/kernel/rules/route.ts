@@ -48,14 +48,16 @@ export interface UnblockRouteCommand {
 	op: "unblockRoute";
 	/** A route queue. */
 	queue: string;
+	/** Of what waits in it, this; the first that do when left out. */
+	keys?: readonly string[];
 	actor: string;
 }
 
-export function unblockRoute(tx: Tx, { queue, actor }: UnblockRouteCommand, now: number): RouteOutcome {
-	const entries = tx.first(queue, MOVED_PER_STEP);
-	tx.expect(entries.map(({ key }) => key));
+export function unblockRoute(tx: Tx, { queue, actor, ...command }: UnblockRouteCommand, now: number): RouteOutcome {
+	const keys = command.keys ?? tx.first(queue, MOVED_PER_STEP).map(({ key }) => key);
+	tx.expect(keys);
 	let moved = 0;
-	for (const { key } of entries) {
+	for (const key of keys) {
 		const record = tx.getReadable(executionKey(key));
 		if (record?.eligibilityState !== "blocked_by_route") continue;
 		const changes: Partial<ExecutionRecord> = eligible(record.attemptState);

@@ -9,6 +9,7 @@ import { amend, type Key } from "../records/record.ts";
 import { recordTypeOf } from "../records/record-types.ts";
 import { fairQueue, type TicketRecord } from "../records/ticket.ts";
 import { type WorkerRecord, workerExpiresAt } from "../records/worker.ts";
+import { isWithin, type Remit } from "../remit.ts";
 import { eligible } from "../state.ts";
 import { type Duty, timersOf } from "../timers.ts";
 import { type Deed, endAttemptIn, ending, leaseEvent, takeLease, transition } from "../transition.ts";
@@ -25,10 +26,15 @@ export interface TickCommand {
 	writableSince: number;
 	/** A random number in 0..1 for a retry's backoff. */
 	jitter: number;
+	/** What the scanners that tick are restricted to; left out when they are not. */
+	remit?: Remit;
 }
 
-/** What was done; `again` says when to ask again about something that is held back although its time has come. */
-export type TickOutcome = Outcome<{ duty?: Duty; again?: number; errand?: Errand }>;
+/**
+ * What was done; `again` says when to ask again about something that is held back although its time has come, and
+ * `isOutside` that the record is for scanners with another remit.
+ */
+export type TickOutcome = Outcome<{ duty?: Duty; again?: number; errand?: Errand; isOutside?: boolean }>;
 
 /** What a tick cannot do by itself, because it spans partitions. The record stays due until it is done. */
 export type Errand = { type: "spread_lane"; home: LaneHomeRecord };
@@ -37,6 +43,9 @@ const MAX_LEASE_GRACE_MS = 10_000;
 
 /** Whatever was due on a record, decided by the record: a tick that comes early, late or twice does no harm. */
 export function tick(tx: Tx, command: TickCommand, now: number): TickOutcome {
+	const { key, remit } = command;
+	const record = remit && tx.get(key as Key<object>);
+	if (remit && record && !isWithin(remit, key, record)) return { ok: true, isOutside: true };
 	switch (recordTypeOf(command.key)) {
 		case "execution":
 			return tickExecution(tx, command, now);

@@ -1,6 +1,5 @@
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import Type from "typebox";
 import * as replies from "../../contract/reply-shapes.ts";
 import type { Frame } from "../frame.ts";
 import { inArea, type Route } from "./route.ts";
@@ -10,7 +9,7 @@ export function adminRoutes(frame: Frame): Route[] {
 		{
 			name: "GET /v1/admin/scanners",
 			summary: "What the engine minds on its own, duty by duty",
-			replies: { 200: Type.Object({ scanners: Type.Array(replies.scanner) }) },
+			replies: { 200: replies.scannersReply },
 			handle: ({ caller }) => caller.backend.admin.scanners(),
 		},
 		{

@@ -4,6 +4,7 @@ import {
 	EVENT_LOG,
 	type EventEntry,
 	hasWrites,
+	type IndexEntry,
 	type LoggedEvent,
 	type LogPosition,
 	type Notice,
@@ -64,6 +65,20 @@ export class MemoryPartition {
 
 	last(queue: string, count: number): QueuePosition[] {
 		return this.queues.get(queue)?.last(count) ?? [];
+	}
+
+	stands({ queue, key, score }: IndexEntry): boolean {
+		return this.queues.get(queue)?.has({ key, score }) ?? false;
+	}
+
+	/** Records in the order of their keys; a cursor is the last key of its page. */
+	scan(cursor: string | undefined, count: number): { records: StoredRecord[]; cursor?: string } {
+		const { keys, ...next } = pageBehind(this.records.keys(), cursor, count);
+		return { records: keys.map((key) => this.read(key)), ...next };
+	}
+
+	scanBlobs(cursor: string | undefined, count: number): { keys: string[]; cursor?: string } {
+		return pageBehind(this.blobs.keys(), cursor, count);
 	}
 
 	queueSizes(prefix: string): QueueSize[] {
@@ -225,4 +240,14 @@ export class MemoryPartition {
 function* writtenKeys(unit: Unit): Iterable<string> {
 	for (const { key } of unit.put) yield key;
 	yield* unit.removed;
+}
+
+function pageBehind(
+	all: Iterable<string>,
+	cursor: string | undefined,
+	count: number,
+): { keys: string[]; cursor?: string } {
+	const keys = [...all].filter((key) => cursor === undefined || key > cursor).sort();
+	const page = keys.slice(0, count);
+	return { keys: page, ...(keys.length > count ? { cursor: page.at(-1) as string } : undefined) };
 }

@@ -38,6 +38,12 @@ export class SortedSet {
 		if (chunk.length === 0) this.#chunks.splice(at, 1);
 	}
 
+	has(entry: QueuePosition): boolean {
+		const chunk = this.#chunks[this.#chunkFor(entry)] ?? [];
+		const there = chunk[lowerBound(chunk, entry)];
+		return there !== undefined && there.key === entry.key && there.score === entry.score;
+	}
+
 	first(count: number, after?: QueuePosition): QueuePosition[] {
 		const found: QueuePosition[] = [];
 		let at = after ? this.#chunkFor(after) : 0;

@@ -1,4 +1,4 @@
-import type { Batch, LogPosition, Notice, QueuePosition, Store } from "../port.ts";
+import type { Batch, IndexEntry, LogPosition, Notice, QueuePosition, Store } from "../port.ts";
 import { MemoryPartition } from "./partition.ts";
 
 /** Keeps nothing: for users' unit tests, and the floor every benchmark is held against. */
@@ -54,6 +54,11 @@ export class MemoryStore implements Store {
 		return { time: at.tell(this.#clock()), queues: at.queueNames(prefix) };
 	}
 
+	async standing(partition: number, entries: readonly IndexEntry[]) {
+		const at = this.#at(partition);
+		return { time: at.tell(this.#clock()), standing: entries.map((entry) => at.stands(entry)) };
+	}
+
 	async commit(partition: number, batch: Batch) {
 		const { reply, notice } = this.#at(partition).commit(batch, this.#clock());
 		if (notice) for (const listener of this.#listeners) listener(notice);
@@ -72,13 +77,12 @@ export class MemoryStore implements Store {
 
 	async scan(partition: number, cursor: string | undefined, count: number) {
 		const at = this.#at(partition);
-		const page = pageBehind(at.records.keys(), cursor, count);
-		return { time: at.tell(this.#clock()), ...page, records: page.keys.map((key) => at.read(key)) };
+		return { time: at.tell(this.#clock()), ...at.scan(cursor, count) };
 	}
 
 	async scanBlobs(partition: number, cursor: string | undefined, count: number) {
 		const at = this.#at(partition);
-		return { time: at.tell(this.#clock()), ...pageBehind(at.blobs.keys(), cursor, count) };
+		return { time: at.tell(this.#clock()), ...at.scanBlobs(cursor, count) };
 	}
 
 	watch(partition: number, key: string): () => void {
@@ -98,11 +102,4 @@ export class MemoryStore implements Store {
 		if (!found) throw new RangeError(`no partition ${partition}`);
 		return found;
 	}
-}
-
-/** Keys in their order; a cursor is the last key of its page. */
-function pageBehind(all: Iterable<string>, cursor: string | undefined, count: number) {
-	const keys = [...all].filter((key) => cursor === undefined || key > cursor).sort();
-	const page = keys.slice(0, count);
-	return { keys: page, ...(keys.length > count ? { cursor: page.at(-1) as string } : undefined) };
 }

@@ -93,6 +93,7 @@ export const queueFrom = "SELECT queue FROM entry WHERE partition = ? AND queue 
 export const queueAfter = "SELECT queue FROM entry WHERE partition = ? AND queue > ? ORDER BY queue LIMIT 1";
 export const lastEntries =
 	"SELECT score, key FROM entry WHERE partition = ? AND queue = ? ORDER BY score DESC, key DESC LIMIT ?";
+export const selectEntry = "SELECT 1 FROM entry WHERE partition = ? AND queue = ? AND score = ? AND key = ?";
 export const removeAllEntries = "DELETE FROM entry";
 
 /** Sizes are kept beside the entries: counting a queue means walking through all of it. */

@@ -67,6 +67,7 @@ export function prepareStatements(db: Database) {
 		firstEntriesAfter: prepare<[number, Text, number, Text, number], EntryRow>(sql.firstEntriesAfter),
 		firstScore: column<[number, Text], number>(sql.firstScore),
 		lastEntries: prepare<[number, Text, number], EntryRow>(sql.lastEntries),
+		selectEntry: column<[number, Text, number, Text], number>(sql.selectEntry),
 		sizesFrom: prepare<[number, Text], SizeRow>(sql.sizesFrom),
 		queueFrom: column<[number, Text], Text>(sql.queueFrom),
 		queueAfter: column<[number, Text], Text>(sql.queueAfter),

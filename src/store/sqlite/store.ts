@@ -4,6 +4,7 @@ import {
 	type Batch,
 	type CommitReply,
 	hasWrites,
+	type IndexEntry,
 	type LogPosition,
 	type Notice,
 	type QueuePosition,
@@ -103,6 +104,15 @@ export class SqliteStore implements Store {
 			const queues = found.filter(({ queue }) => queue.startsWith(prefix));
 			return { queues: queues.sort((a, b) => (a.queue < b.queue ? -1 : 1)) };
 		});
+	}
+
+	async standing(partition: number, entries: readonly IndexEntry[]) {
+		return this.#ask(partition, () => ({
+			standing: entries.map(
+				({ queue, score, key }) =>
+					this.#run.selectEntry.get(partition, toText(queue), score, toText(key)) !== undefined,
+			),
+		}));
 	}
 
 	async lastCommit(partition: number) {

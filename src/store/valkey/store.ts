@@ -2,6 +2,7 @@ import type {
 	Batch,
 	CheckUp,
 	CommitReply,
+	IndexEntry,
 	LoggedEvent,
 	LogPosition,
 	Notice,
@@ -25,6 +26,9 @@ import { fromText, toText } from "./text.ts";
 import { WATCH_MS, WatchKeeper } from "./watch-keeper.ts";
 
 const SCAN_STEP = 1000;
+/** A page ends after this many steps although little was found: where many partitions share a server, most of what a
+ * step goes over is others'. */
+const MOST_SCAN_STEPS = 16;
 const TRIM_STEP = 256;
 /** What an engine was answered is kept for so long after its last batch. */
 const ANSWERS_MS = 86_400_000;
@@ -128,6 +132,22 @@ export class ValkeyStore implements Store {
 		return { time, queues: sized.filter(({ size }) => size > 0) };
 	}
 
+	async standing(partition: number, entries: readonly IndexEntry[]) {
+		const at = this.#at(partition);
+		const byQueue = new Map<string, number[]>();
+		for (const [n, { queue }] of entries.entries()) byQueue.set(queue, [...(byQueue.get(queue) ?? []), n]);
+		const standing: boolean[] = new Array(entries.length).fill(false);
+		const asked = [...byQueue].map(async ([queue, places]) => {
+			const members = places.map((n) => entryOf(entries[n] as IndexEntry));
+			const scores = await this.#plain<(string | null)[]>(at, ["ZMSCORE", at.queue(queue), ...members]);
+			places.forEach((place, n) => {
+				standing[place] = scores[n] != null;
+			});
+		});
+		const [{ time }] = await Promise.all([this.read(partition, []), ...asked]);
+		return { time, standing };
+	}
+
 	async lastCommit(partition: number) {
 		const at = this.#at(partition);
 		const [header] = at.fixed;
@@ -221,12 +241,14 @@ export class ValkeyStore implements Store {
 		const step = String(Math.max(SCAN_STEP, count));
 		const keys = new Set<string>();
 		let next = address === owner && from !== undefined ? from : "0";
+		let steps = 0;
 		do {
 			const scan: Call = ["SCAN", next, "MATCH", `${prefix}*`, "COUNT", step];
 			const [then, found] = await this.#plain<[string, string[]]>(at, scan);
 			for (const key of found) keys.add(fromText(key.slice(prefix.length)));
 			next = then;
-		} while (next !== "0" && keys.size < count);
+			steps += 1;
+		} while (next !== "0" && keys.size < count && steps < MOST_SCAN_STEPS);
 		return { keys: [...keys], next: next === "0" ? {} : { cursor: `${owner} ${next}` } };
 	}
 

@@ -15,7 +15,14 @@ export function administrationCases(test: PublicCase): void {
 		const { scanners } = await scene.ff.scanners();
 		const names = scanners.map(({ name }) => name);
 		expect(names).toEqual(
-			expect.arrayContaining(["lease_expiry", "delayed_promoter", "retention_trimmer", "worker_expiry", "due"]),
+			expect.arrayContaining([
+				"lease_expiry",
+				"delayed_promoter",
+				"retention_trimmer",
+				"worker_expiry",
+				"index_reconciler",
+				"due",
+			]),
 		);
 		expect(new Set(names).size).toBe(names.length);
 		const { lagMs, lastRunAt, ...row } = (await scanner(scene, "lease_expiry")) ?? {};
@@ -39,6 +46,33 @@ export function administrationCases(test: PublicCase): void {
 		expect(await scanner(scene, "lease_expiry")).toMatchObject({ runs: 1, items: 1, lastRunAt: scene.now - 7000 });
 		expect(await scanner(scene, "worker_expiry")).toMatchObject({ items: 1 });
 		expect((await scanner(scene, "due"))?.items).toBeGreaterThanOrEqual(4);
+	});
+
+	test(
+		"scanners restricted to namespaces and tags say so, and leave all else undone",
+		async (scene) => {
+			const tags = { team: "x", region: "north" };
+			const ours = await scene.create({ namespace: "a", tags, delayMs: 1000 });
+			const untagged = await scene.create({ namespace: "a", tags: { team: "y" }, delayMs: 1000 });
+			const foreign = await scene.create({ namespace: "b", tags, delayMs: 1000 });
+			await scene.clock.advance(5000);
+			expect((await scene.get(ours)).publicState).toBe("waiting");
+			expect((await scene.get(untagged)).publicState).toBe("delayed");
+			expect((await scene.get(foreign)).publicState).toBe("delayed");
+			expect((await scene.ff.scanners()).restrictedTo).toEqual({
+				namespaces: ["a", "c"],
+				tags: ["team:x", "team:z"],
+			});
+			expect((await scanner(scene, "delayed_promoter"))?.items).toBe(1);
+			// What is not minded is still served.
+			await scene.backend.executions.cancel(foreign);
+			expect((await scene.get(foreign)).publicState).toBe("cancelled");
+		},
+		{ scanners: { namespaces: ["a", "c"], tags: ["team:x", "team:z"] } },
+	);
+
+	test("scanners that are not restricted say nothing of it", async (scene) => {
+		expect(await scene.ff.scanners()).not.toHaveProperty("restrictedTo");
 	});
 
 	test("a store that answers is ready", async (scene) => {

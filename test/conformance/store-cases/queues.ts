@@ -160,6 +160,23 @@ export function queueCases(test: Case): void {
 		expect(await trial.keys("q")).toEqual(["b"]);
 	});
 
+	test("it can be asked which entries stand, over several queues", async (trial) => {
+		await add(trial, entry("p", 1, "a"), entry("q", -9e15, "a"), entry("q", 2, "b:c d,é"));
+		const { standing } = await trial.store.standing(trial.home, [
+			entry("q", 2, "b:c d,é"),
+			entry("p", 1, "a"),
+			entry("q", 1, "a"),
+			entry("q", -9e15, "a"),
+			entry("p", 1, "b"),
+			entry("never", 1, "a"),
+			entry("p", 1, "a"),
+		]);
+		expect(standing).toEqual([true, true, false, true, false, false, true]);
+		await take(trial, entry("p", 1, "a"));
+		expect((await trial.store.standing(trial.home, [entry("p", 1, "a")])).standing).toEqual([false]);
+		expect(await trial.store.standing(trial.home, [])).toEqual({ time: trial.clock.now, standing: [] });
+	});
+
 	test("a thousand entries come and go in one unit", async (trial) => {
 		const entries = Array.from({ length: 1000 }, (_, n) => entry(`q${n % 3}`, n, `key-${n}`));
 		await add(trial, ...entries);

@@ -1,0 +1,78 @@
+import { Gauge, type Registry } from "prom-client";
+import { takeCensus } from "../engine/census.ts";
+import type { Engine } from "../engine/engine.ts";
+import { queueDepths } from "../engine/queue-depths.ts";
+
+/** Counted when somebody asks, not as things happen: other engines change them too. */
+export function addStoreMetrics(registry: Registry, { runners, kernel }: Engine, mostLanes: number): void {
+	const depths = lookTogether(() => queueDepths(runners, mostLanes));
+	const census = lookTogether(() => takeCensus(runners, kernel, mostLanes));
+	const registers = [registry];
+	new Gauge({
+		name: "flowfabric_queue_depth",
+		help: "Executions by lane and state",
+		labelNames: ["namespace", "lane", "state"],
+		registers,
+		async collect() {
+			const found = await depths();
+			this.reset();
+			for (const { namespace, lane, state, size } of found ?? []) this.set({ namespace, lane, state }, size);
+		},
+	});
+	new Gauge({
+		name: "flowfabric_queue_oldest_seconds",
+		help: "Age of the oldest execution that has not ended, by lane and state",
+		labelNames: ["namespace", "lane", "state"],
+		registers,
+		async collect() {
+			const found = await depths();
+			this.reset();
+			for (const { namespace, lane, state, oldestMs } of found ?? [])
+				if (oldestMs !== undefined) this.set({ namespace, lane, state }, oldestMs / 1000);
+		},
+	});
+	new Gauge({
+		name: "flowfabric_lane_closed",
+		help: "1 for every lane that is paused or draining",
+		labelNames: ["namespace", "lane", "state"],
+		registers,
+		async collect() {
+			const found = await census();
+			this.reset();
+			for (const closed of found?.closedLanes ?? []) this.set({ ...closed }, 1);
+		},
+	});
+	new Gauge({
+		name: "flowfabric_workers",
+		help: "Worker instances in the registry, by namespace",
+		labelNames: ["namespace"],
+		registers,
+		async collect() {
+			const found = await census();
+			this.reset();
+			for (const [namespace, count] of found?.workers ?? []) this.set({ namespace }, count);
+		},
+	});
+	new Gauge({
+		name: "flowfabric_blocked",
+		help: "Executions set aside just now, by what they wait for",
+		labelNames: ["reason"],
+		registers,
+		async collect() {
+			const found = await census();
+			this.reset();
+			if (found) this.set({ reason: "waiting_for_capable_worker" }, found.unserved);
+		},
+	});
+}
+
+/** Figures collected at the same time share one look; without a store that answers, the others are still worth having. */
+function lookTogether<T>(look: () => Promise<T>): () => Promise<T | undefined> {
+	let looking: Promise<T | undefined> | undefined;
+	return () => {
+		looking ??= look()
+			.catch(() => undefined)
+			.finally(() => (looking = undefined));
+		return looking;
+	};
+}
