@@ -1,0 +1,22 @@
+import { describe, expect, test } from "vitest";
+import { plantedBugs, simulate } from "./simulate.ts";
+
+const SEEDS = 500;
+const STEPS = 300;
+
+describe("planted bugs are found", () => {
+	test.each(Object.entries(plantedBugs))("%s", { timeout: 300_000 }, async (name, bugs) => {
+		let seed = 1;
+		while (seed <= SEEDS && !(await simulate(seed, STEPS, bugs))) seed += 1;
+		process.stdout.write(`planted bug "${name}": found after ${seed} seeds\n`);
+		expect(seed).toBeLessThanOrEqual(SEEDS);
+	});
+
+	test("a seed always tells the same story", async () => {
+		const bugs = plantedBugs["2 refusals are told unchecked"];
+		const first = await simulate(1, STEPS, bugs);
+		const second = await simulate(1, STEPS, bugs);
+		expect(first?.error.message).toBeDefined();
+		expect(second?.error.message).toBe(first?.error.message);
+	});
+});
