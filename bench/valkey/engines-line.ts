@@ -5,7 +5,7 @@ import { newStore, type ValkeyBench } from "./valkey-bench.ts";
 
 const ENGINES = 2;
 const HOT_COMMANDS = 2000;
-const WARM_UP = 4000;
+const WARM_UP = 40_000;
 
 interface Counts {
 	units: number;

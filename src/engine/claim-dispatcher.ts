@@ -114,7 +114,10 @@ export class ClaimDispatcher {
 			}
 		} finally {
 			this.waiting.leave(waiter);
-			this.waiting.wakeNext((wanted) => this.work.hasFor(wanted));
+			// Whoever has got work starts on it before the next looks for more.
+			if (this.waiting.sleeping > 0) {
+				this.#clock.defer(() => this.waiting.wakeNext((wanted) => this.work.hasFor(wanted)));
+			}
 		}
 	}
 
