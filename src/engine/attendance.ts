@@ -27,14 +27,16 @@ interface Guest {
 
 /** How long to the next sign of life when the registry has not said. */
 const UNHEARD_MS = 10_000;
+/** How long to the next one of a worker that is not in the registry: it may have registered with another engine since. */
+const UNREGISTERED_MS = 60_000;
 /** Guests without a waiting claim are forgotten from this many on. */
 const SWEEP_SIZE = 1024;
 const BEATS_PER_COMMAND = 100;
 
 /**
  * Takes claims and renewals for signs of life. Whoever claims is there, so workers need not say so beside that: while one
- * waits here, its entry in the registry is kept fresh, together with those of all others that wait here. One that offers
- * nothing special is not entered by claiming, and asks nothing of the registry unless it has registered here.
+ * waits here, its entry in the registry is kept fresh, together with those of all others that wait here, wherever it has
+ * registered. One that offers nothing special is not entered by claiming; whether the registry has it is asked seldom.
  */
 export class Attendance {
 	readonly #options: AttendanceOptions;
@@ -58,7 +60,7 @@ export class Attendance {
 		const isOffering = visitor.capabilities.length > 0;
 		guest.waiting += 1;
 		// One not heard for a while may have been taken to be gone.
-		const beat = (isOffering || guest.known) && this.#now() >= guest.again ? this.#beat(guest) : undefined;
+		const beat = this.#now() >= guest.again ? this.#beat(guest) : undefined;
 		if (guest.known) this.#arm();
 		return {
 			arrival: isOffering ? beat : undefined,
@@ -155,7 +157,7 @@ export class Attendance {
 		outcome.seen.forEach(({ ttlMs, hasArrived }, n) => {
 			const guest = guests[n] as Guest;
 			guest.known = ttlMs > 0;
-			if (ttlMs > 0) guest.again = this.#now() + ttlMs / 3;
+			guest.again = this.#now() + (ttlMs > 0 ? ttlMs / 3 : UNREGISTERED_MS);
 			if (hasArrived) for (const token of guest.visitor.capabilities) arrived.add(token);
 		});
 		this.#arm();

@@ -254,6 +254,8 @@ export class PartitionRunner {
 		} catch (error) {
 			if (error === MISS) return "missing";
 			if (error instanceof CorruptRecordError) {
+				// Somebody may put it right: whoever asks next is told of what is stored then.
+				this.#memory.cache.delete(error.key);
 				running.resolve(refuse("corrupt_record", corruptDetails(error.key, error.cause)));
 			} else running.reject(error);
 			return "failed";

@@ -6,25 +6,31 @@ import { backoff } from "./backoff.ts";
 import type { Logger } from "./logger.ts";
 
 const TTL_MS = 30_000;
+/** How many times in a row it is left to claims to say that the worker is there. */
+const MOST_SPARED = 5;
 
 export interface RegistrationOptions {
 	backend: Backend;
 	clock: Clock;
 	log: Logger;
 	instanceId: string;
+	/** Whether a claim is out just now. */
+	isClaiming: () => boolean;
 	/** What the worker offers; asked for when it starts. */
 	offer: () => Omit<RegisterWorkerRequest, "ttlMs">;
 }
 
 /**
  * Keeps a worker in the registry. Work goes on without it: a registry that cannot be reached is tried again, and never
- * stops the worker. Every sign of life ends in `#heard`, which puts the next one off; so a call that the other side
- * takes for one need only end there too.
+ * stops the worker. A claim that waits is a sign of life too, so while one does nothing else is said; but a claim only
+ * keeps what is there. After one that failed, and now and then in any case, the worker registers anew: it may have been
+ * forgotten.
  */
 export class Registration {
 	readonly #options: RegistrationOptions;
 	#request: RegisterWorkerRequest | undefined;
 	#failures = 0;
+	#spared = 0;
 	#disarm: () => void = () => {};
 	#beating: Promise<void> = Promise.resolve();
 
@@ -41,6 +47,11 @@ export class Registration {
 			if (error instanceof FlowFabricError && error.code === "invalid_input") throw error;
 			this.#failed(error);
 		}
+	}
+
+	/** A claim failed: whoever answers the next may not know of this worker. */
+	doubt(): void {
+		this.#spared = MOST_SPARED;
 	}
 
 	/** Leaves the registry; if that fails, its entry lapses by itself. */
@@ -67,7 +78,15 @@ export class Registration {
 
 	#heard(): void {
 		this.#failures = 0;
+		this.#spared = 0;
 		this.#beatIn(TTL_MS / 3);
+	}
+
+	#beat(): void {
+		if (this.#failures === 0 && this.#spared < MOST_SPARED && this.#options.isClaiming()) {
+			this.#spared += 1;
+			this.#beatIn(TTL_MS / 3);
+		} else this.#beating = this.#register().catch((error) => this.#failed(error));
 	}
 
 	#failed(error: unknown): void {
@@ -78,8 +97,6 @@ export class Registration {
 	#beatIn(ms: number): void {
 		this.#disarm();
 		if (!this.#request) return;
-		this.#disarm = this.#options.clock.setTimer(ms, () => {
-			this.#beating = this.#register().catch((error) => this.#failed(error));
-		});
+		this.#disarm = this.#options.clock.setTimer(ms, () => this.#beat());
 	}
 }

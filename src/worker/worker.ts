@@ -102,6 +102,7 @@ export class Worker {
 			clock,
 			log,
 			instanceId: this.instanceId,
+			isClaiming: () => this.#askedFor > 0,
 			offer: () => ({
 				workerId,
 				...(namespace === undefined ? undefined : { namespace }),
@@ -262,6 +263,9 @@ export class Worker {
 				},
 				this.#claiming.signal,
 			);
+		} catch (error) {
+			this.#registration.doubt();
+			throw error;
 		} finally {
 			this.#askedFor -= max;
 		}

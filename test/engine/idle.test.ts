@@ -44,6 +44,8 @@ it("an engine with nothing to do asks the store nothing between two sweeps", asy
 	const waiting = (): Promise<unknown> => leases.claim({ workerId: "w", instanceId: "i", waitMs: 30_000 });
 	const { id } = await executions.create({ kind: "job", delayMs: 60 * MINUTE });
 	const reader = executions.wait(id, { timeoutMs: 60 * MINUTE });
+	// Whether the registry has who claims is asked with its first claim, and then once a minute.
+	await leases.claim({ workerId: "w", instanceId: "i" });
 	await clock.settle();
 
 	const calls = countCalls(store);

@@ -111,6 +111,24 @@ describe("engines on one store", () => {
 	});
 });
 
+describe("a worker that registered with one engine", () => {
+	it("is kept in the registry by the claims it makes at another, and lapses when it makes none", async () => {
+		group = new EngineGroup(PARTITIONS);
+		const [one, two] = [await group.start("one"), await group.start("two")];
+		await group.meet();
+		await one.backend.workers.register("w-1", { workerId: "w", capabilities: [], lanes: ["default"] });
+		const present = async () => (await one.backend.workers.list()).workers.length;
+		for (let n = 0; n < 4; n++) {
+			const waiting = two.backend.leases.claim({ workerId: "w", instanceId: "w-1", waitMs: 30_000 });
+			await group.clock.advance(30_000);
+			await waiting;
+			expect(await present()).toBe(1);
+		}
+		await group.clock.advance(31_000);
+		expect(await present()).toBe(0);
+	});
+});
+
 const enginesIn = async ({ store }: EngineGroup): Promise<string[]> => {
 	const { records } = await store.read(0, ["engines"]);
 	return Object.keys((JSON.parse(records[0]?.doc ?? "{}") as { engines: object }).engines).sort();

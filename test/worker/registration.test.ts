@@ -26,7 +26,7 @@ describe("registration", () => {
 		expect(await listed(stage)).toEqual([]);
 	});
 
-	it("is refreshed at a third of its time", async () => {
+	it("is left to claims while they wait, but for now and then", async () => {
 		const stage = await Stage.open();
 		let beats = 0;
 		const backend = withRegistry(stage.backend, {
@@ -36,9 +36,46 @@ describe("registration", () => {
 			},
 		});
 		await stage.run(() => {}, {}, backend);
+		await stage.clock.advance(59_000);
+		expect(beats).toBe(1);
+		expect((await listed(stage))[0]?.lastSeenAt).toBeGreaterThan(stage.clock.now() - 11_000);
+		await stage.clock.advance(541_000);
+		expect(beats).toBe(11);
+	});
+
+	it("is refreshed at a third of its time while a worker is too busy to claim", async () => {
+		const stage = await Stage.open();
+		let beats = 0;
+		const backend = withRegistry(stage.backend, {
+			register: (instanceId, request) => {
+				beats += 1;
+				return stage.backend.workers.register(instanceId, request);
+			},
+		});
+		const busy = gate();
+		await stage.run(() => busy.passed, { concurrency: 1 }, backend);
+		await stage.submit();
 		await stage.clock.advance(100_000);
 		expect(beats).toBe(11);
-		expect(await listed(stage)).toMatchObject([{ lastSeenAt: stage.clock.now() }]);
+		busy.open();
+	});
+
+	it("is made anew after a claim that failed: whoever answers next may not know of it", async () => {
+		const stage = await Stage.open();
+		let cut = () => {};
+		const backend = withCalls(stage.backend, {
+			claim: (request, signal) =>
+				Promise.race([
+					stage.backend.leases.claim(request, signal),
+					new Promise<never>((_, reject) => (cut = () => reject(unavailable()))),
+				]),
+		});
+		await stage.run(() => {}, {}, backend);
+		await stage.clock.advance(1000);
+		await stage.backend.workers.remove("w-1");
+		cut();
+		await stage.clock.advance(11_000);
+		expect(await listed(stage)).toHaveLength(1);
 	});
 
 	it("that fails is logged and tried again, and the worker works", async () => {
