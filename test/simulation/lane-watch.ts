@@ -1,4 +1,5 @@
 import type { ExecutionEvent } from "../../src/kernel/events.ts";
+import { kernel } from "../../src/kernel/kernel.ts";
 import type { ExecutionRecord } from "../../src/kernel/records/execution.ts";
 import { type LaneRecord, laneKey } from "../../src/kernel/records/lane.ts";
 import type { Unit } from "../../src/store/port.ts";
@@ -30,7 +31,7 @@ export class LaneWatch {
 		if (state === "paused") throw new Violation(`${where} after its pause was answered`);
 		const key = laneKey(namespace, lane);
 		const copy = unit.put.some((put) => put.key === key) ? undefined : partition.records.get(key);
-		if (copy && (JSON.parse(copy.doc) as Partial<LaneRecord>).state === "paused")
+		if (copy && (kernel.decode(key, copy.doc) as LaneRecord).state === "paused")
 			throw new Violation(`${where} while it was paused`);
 	}
 }

@@ -26,7 +26,7 @@ export async function takeOver(stage: Stage): Promise<void> {
 	if (cluster.nodes.length > 1) cluster.crash(random.integer(0, cluster.nodes.length - 1));
 	await world.runUntil(world.time + Math.max(delayMs, TAKE_OVER_MS) + PATIENCE_MS);
 	stage.raise();
-	const late = made.filter((id) => stage.stored(id)?.includes('"not_eligible_until_time"'));
+	const late = made.filter((id) => stage.checker.recordOf(id)?.eligibilityState === "not_eligible_until_time");
 	if (late.length > 0) throw new Violation(`${late} should have been seen to when an engine died`);
 	for (const partition of network.partitions) checkNoneOutlives(partition, 0);
 }
