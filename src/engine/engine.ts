@@ -140,6 +140,7 @@ export class Engine {
 		this.registry = new Registry({ runners: this.runners, kernel: this.kernel });
 		this.routes = new RouteKeeper({
 			runners: this.runners,
+			clock: this.clock,
 			kernel: this.kernel,
 			registry: this.registry,
 			work: () => this.dispatcher.work,
@@ -274,6 +275,7 @@ export class Engine {
 		this.#closed = true;
 		this.#scanners.close();
 		this.attendance.close();
+		this.routes.close();
 		this.dispatcher.close();
 		this.watchers.changedAll();
 		await this.#minding.close();

@@ -1,3 +1,4 @@
+import type { Clock } from "../contract/clock.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { describeLack, offersAll } from "../kernel/matching.ts";
 import { classOfQueue, ROUTE, routeQueue, routeQueuePrefix, routeQueueSubject } from "../kernel/placement.ts";
@@ -12,6 +13,7 @@ import type { WorkFinder } from "./work-finder.ts";
 export interface RouteKeeperOptions {
 	runners: readonly PartitionRunner[];
 	kernel: Kernel;
+	clock: Clock;
 	registry: Registry;
 	work(): WorkFinder;
 	onFailure(error: unknown): void;
@@ -24,6 +26,9 @@ const FIRST_LOOKS = 32;
 const MOST_REMEMBERED = 4096;
 /** Steps that move nothing although the store has something, before it is left to the next who looks. */
 const MOST_IDLE_STEPS = 5;
+
+/** What somebody who came could not be given, because a partition did not answer, is tried again this often. */
+const OWED_AGAIN_MS = 1000;
 
 /** A queue in one partition. */
 type Place = readonly [partition: number, queue: string];
@@ -43,6 +48,9 @@ export class RouteKeeper {
 	/** Partitions a pass has looked at, and those where it found something that waits. */
 	readonly #looked = new Set<number>();
 	#holding: ReadonlySet<number> = new Set();
+	/** Namespaces in which something may wait for somebody who has come, and how to call the next try off. */
+	readonly #owed = new Map<string, () => void>();
+	#closed = false;
 
 	constructor(options: RouteKeeperOptions) {
 		this.#options = options;
@@ -59,11 +67,23 @@ export class RouteKeeper {
 		return open.length > 0 ? this.#blockUnserved(namespace, open).catch(this.#options.onFailure) : undefined;
 	}
 
-	/** A worker with these capabilities has come: resolves when the first of what waited for it can be claimed. */
+	/**
+	 * A worker with these capabilities has come: resolves when the first of what waited for it can be claimed. It comes only
+	 * once, so what could not be released then is released as soon as it can be.
+	 */
 	async released(namespace: string, capabilities: readonly string[]): Promise<void> {
-		const everywhere = [...this.#options.runners.keys()];
-		const places = await this.#queuesIn(everywhere, routeQueuePrefix(namespace));
-		await this.#release(places, (required) => offersAll(capabilities, required));
+		try {
+			const places = await this.#queuesIn([...this.#options.runners.keys()], routeQueuePrefix(namespace));
+			await this.#release(places, (required) => offersAll(capabilities, required));
+		} catch (error) {
+			this.#owe(namespace);
+			throw error;
+		}
+	}
+
+	close(): void {
+		this.#closed = true;
+		for (const callOff of this.#owed.values()) callOff();
 	}
 
 	/** Somebody has gone: what is remembered of who can be served may no longer hold. */
@@ -91,6 +111,24 @@ export class RouteKeeper {
 			moved += await this.#releaseServed(namespace, mine, remit);
 		}
 		return moved;
+	}
+
+	#owe(namespace: string): void {
+		if (this.#closed || this.#owed.has(namespace)) return;
+		const again = async () => {
+			this.#owed.delete(namespace);
+			try {
+				const places = await this.#queuesIn([...this.#options.runners.keys()], routeQueuePrefix(namespace));
+				if (places.length > 0) await this.#releaseServed(namespace, places);
+			} catch (error) {
+				this.#options.onFailure(error);
+				this.#owe(namespace);
+			}
+		};
+		this.#owed.set(
+			namespace,
+			this.#options.clock.setTimer(OWED_AGAIN_MS, () => void again()),
+		);
 	}
 
 	async #blockUnserved(namespace: string, places: readonly Place[]): Promise<void> {
