@@ -3,7 +3,7 @@ import { IndexMender } from "../../../src/engine/index-mender.ts";
 import { type AskPartition, type DriftedEntry, IndexWalk } from "../../../src/engine/index-walk.ts";
 import { kernel } from "../../../src/kernel/kernel.ts";
 import { makeExecution } from "../../../src/kernel/records/execution.ts";
-import { encodeRecord } from "../../../src/kernel/records/record.ts";
+import { encode } from "../../../src/kernel/records/record-types.ts";
 import { delayed, eligible } from "../../../src/kernel/state.ts";
 import type { IndexEntry, Unit } from "../../../src/store/port.ts";
 import { type Case, entry, put, remove, type Trial, unit } from "../trial.ts";
@@ -13,7 +13,8 @@ const idOf = (n: number): string => `ex_${String(n).padStart(32, "0")}_7`;
 const docOf = (n: number, delayUntil = 0): string => {
 	const state =
 		delayUntil > 0 ? delayed("waiting_for_delay", "pending_first_attempt") : eligible("pending_first_attempt");
-	return encodeRecord(makeExecution({ id: idOf(n), kind: "job", createdAt: 1000 + n, delayUntil, ...state }));
+	const record = makeExecution({ id: idOf(n), kind: "job", createdAt: 1000 + n, delayUntil, ...state });
+	return encode(idOf(n), record);
 };
 
 const placesOf = (n: number, delayUntil = 0): IndexEntry[] =>
