@@ -45,6 +45,8 @@ export class Attendance {
 	readonly #due = new Set<Guest>();
 	#flush: Promise<void> | undefined;
 	#disarm: (() => void) | undefined;
+	/** When the timer fires that is set. */
+	#armedFor = Number.POSITIVE_INFINITY;
 	#closed = false;
 
 	constructor(options: AttendanceOptions) {
@@ -61,7 +63,7 @@ export class Attendance {
 		guest.waiting += 1;
 		// One not heard for a while may have been taken to be gone.
 		const beat = this.#now() >= guest.again ? this.#beat(guest) : undefined;
-		if (guest.known) this.#arm();
+		if (guest.known && guest.again < this.#armedFor) this.#arm();
 		return {
 			arrival: isOffering ? beat : undefined,
 			leave: () => {
@@ -171,9 +173,11 @@ export class Attendance {
 		for (const { waiting, known, again } of this.#all()) if (waiting > 0 && known) next = Math.min(next, again);
 		this.#disarm?.();
 		this.#disarm = undefined;
+		this.#armedFor = next;
 		if (next === Number.POSITIVE_INFINITY) return;
 		this.#disarm = this.#options.clock.setTimer(Math.max(0, next - this.#now()), () => {
 			this.#disarm = undefined;
+			this.#armedFor = Number.POSITIVE_INFINITY;
 			// Those that are due soon go along.
 			const soon = this.#now() + 1000;
 			const due = this.#all().filter(({ waiting, known, again }) => waiting > 0 && known && again <= soon);

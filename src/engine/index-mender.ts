@@ -1,4 +1,4 @@
-import { encodeRecord } from "../kernel/records/record.ts";
+import { encode } from "../kernel/records/record-types.ts";
 import { type Unit, unitOf } from "../store/port.ts";
 import type { AskPartition, DriftedEntry } from "./index-walk.ts";
 
@@ -45,7 +45,7 @@ function repairOf(entries: readonly DriftedEntry[]): Unit {
 	const made = first?.madeFor && first.record ? first : undefined;
 	return unitOf({
 		expected: [first, made?.madeFor].flatMap((read) => (read ? [[read.key, read.version]] : [])),
-		put: made ? [{ key: made.key, doc: encodeRecord(made.record as object) }] : [],
+		put: made ? [{ key: made.key, doc: encode(made.key, made.record as object) }] : [],
 		indexAdded: entries.filter(({ problem }) => problem === "missing").map(bare),
 		indexRemoved: entries.filter(({ problem }) => problem === "stale").map(bare),
 	});

@@ -1,23 +1,20 @@
-import { randomFillSync } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { uuidWithin } from "../kernel/ids.ts";
 
 const POOL = 4096;
-const pool = new Uint8Array(POOL);
-let used = POOL;
+let pool = "";
+let used = 0;
 
-/** Random bytes, drawn many at a time: one call per id would cost more than the id. */
+/** Random bytes in hex digits, drawn many at a time: one call per id would cost more than the id. */
 function randomHex(bytes: number): string {
-	if (used + bytes > POOL) {
-		randomFillSync(pool);
+	if (used + 2 * bytes > pool.length) {
+		pool = randomBytes(POOL).toString("hex");
 		used = 0;
 	}
-	let hex = "";
-	for (let n = 0; n < bytes; n++) hex += hexOf[pool[used + n] ?? 0];
-	used += bytes;
+	const hex = pool.slice(used, used + 2 * bytes);
+	used += 2 * bytes;
 	return hex;
 }
-
-const hexOf = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 const VARIANT = "89ab";
 

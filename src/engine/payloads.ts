@@ -91,6 +91,7 @@ export function unpack(payload: Payload, blob: Uint8Array | undefined): Bytes {
 /** A payload inside its record as a value, without the way over bytes; undefined when it has to be taken. */
 export function inlineValue({ contentType = JSON_CONTENT, text }: Payload): { value: unknown } | undefined {
 	if (text === undefined) return undefined;
+	if (contentType === JSON_CONTENT) return { value: JSON.parse(text) };
 	return isText(contentType) ? { value: text } : { value: JSON.parse(text) };
 }
 

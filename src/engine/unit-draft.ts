@@ -1,7 +1,7 @@
-import type { EmittedEvent } from "../kernel/events.ts";
+import { type EmittedEvent, encodeEvent } from "../kernel/events.ts";
 import type { Blob } from "../kernel/payload.ts";
 import type { Placement } from "../kernel/placement.ts";
-import { encodeRecord } from "../kernel/records/record.ts";
+import { encode } from "../kernel/records/record-types.ts";
 import type { Unit } from "../store/port.ts";
 import type { Running } from "./running.ts";
 import type { Transaction } from "./transaction.ts";
@@ -83,7 +83,7 @@ export class UnitDraft {
 			events: this.events.map((event) => ({
 				owner: event.executionId,
 				at: event.at,
-				body: JSON.stringify(event.body),
+				body: encodeEvent(event.body),
 			})),
 			forgotten: this.forgotten,
 			blobs: this.blobs,
@@ -103,7 +103,7 @@ export class UnitDraft {
 }
 
 function encodeWithin(key: string, record: object): string {
-	const doc = encodeRecord(record);
+	const doc = encode(key, record);
 	if (doc.length > MAX_RECORD_CHARS) throw new RangeError(`record ${key} grew to ${doc.length} characters`);
 	return doc;
 }

@@ -1,51 +1,62 @@
 /**
  * The state of an execution: six stored fields changed together, and `publicState`, a pure function of them. The
  * situations below are the only combinations rules may write.
+ *
+ * Stored documents name a value by its place in its list: lists may only grow at their end.
  */
 
-export type LifecyclePhase = "runnable" | "active" | "suspended" | "terminal";
+export const LIFECYCLE_PHASES = ["runnable", "active", "suspended", "terminal"] as const;
+export type LifecyclePhase = (typeof LIFECYCLE_PHASES)[number];
 
-export type OwnershipState = "unowned" | "leased" | "granted" | "lease_expired";
+export const OWNERSHIP_STATES = ["unowned", "leased", "granted", "lease_expired"] as const;
+export type OwnershipState = (typeof OWNERSHIP_STATES)[number];
 
-export type EligibilityState =
-	| "eligible_now"
-	| "not_eligible_until_time"
-	| "blocked_by_dependencies"
-	| "blocked_by_budget"
-	| "blocked_by_quota"
-	| "blocked_by_route"
-	| "blocked_by_lane_state"
-	| "blocked_by_operator"
-	| "not_applicable";
+export const ELIGIBILITY_STATES = [
+	"eligible_now",
+	"not_eligible_until_time",
+	"blocked_by_dependencies",
+	"blocked_by_budget",
+	"blocked_by_quota",
+	"blocked_by_route",
+	"blocked_by_lane_state",
+	"blocked_by_operator",
+	"not_applicable",
+] as const;
+export type EligibilityState = (typeof ELIGIBILITY_STATES)[number];
 
-export type BlockingReason =
-	| "none"
-	| "waiting_for_worker"
-	| "waiting_for_retry_backoff"
-	| "waiting_for_resume_delay"
-	| "waiting_for_delay"
-	| "waiting_for_signal"
-	| "waiting_for_approval"
-	| "waiting_for_callback"
-	| "waiting_for_tool_result"
-	| "waiting_for_children"
-	| "waiting_for_budget"
-	| "waiting_for_quota"
-	| "waiting_for_capable_worker"
-	| "paused_by_operator"
-	| "paused_by_policy"
-	| "paused_by_flow_cancel";
+export const BLOCKING_REASONS = [
+	"none",
+	"waiting_for_worker",
+	"waiting_for_retry_backoff",
+	"waiting_for_resume_delay",
+	"waiting_for_delay",
+	"waiting_for_signal",
+	"waiting_for_approval",
+	"waiting_for_callback",
+	"waiting_for_tool_result",
+	"waiting_for_children",
+	"waiting_for_budget",
+	"waiting_for_quota",
+	"waiting_for_capable_worker",
+	"paused_by_operator",
+	"paused_by_policy",
+	"paused_by_flow_cancel",
+] as const;
+export type BlockingReason = (typeof BLOCKING_REASONS)[number];
 
-export type TerminalOutcome = "none" | "success" | "failed" | "cancelled" | "expired" | "skipped";
+export const TERMINAL_OUTCOMES = ["none", "success", "failed", "cancelled", "expired", "skipped"] as const;
+export type TerminalOutcome = (typeof TERMINAL_OUTCOMES)[number];
 
-export type AttemptState =
-	| "none"
-	| "pending_first_attempt"
-	| "running_attempt"
-	| "attempt_interrupted"
-	| "pending_retry_attempt"
-	| "pending_replay_attempt"
-	| "attempt_terminal";
+export const ATTEMPT_STATES = [
+	"none",
+	"pending_first_attempt",
+	"running_attempt",
+	"attempt_interrupted",
+	"pending_retry_attempt",
+	"pending_replay_attempt",
+	"attempt_terminal",
+] as const;
+export type AttemptState = (typeof ATTEMPT_STATES)[number];
 
 export const PUBLIC_STATES = [
 	"waiting",

@@ -110,6 +110,16 @@ it("takes in a store of format 2: what waits, is granted or set aside, and lanes
 	]);
 });
 
+it("takes in a store of format 3, and finds in it what format 1 said", async () => {
+	const lines = (await readFile(new URL("./samples/format-3.jsonl", import.meta.url), "utf8")).trimEnd().split("\n");
+	const [earlier, later] = [memory(2), memory(2)];
+	await imported(earlier, await sampleLines());
+	await imported(later, lines);
+	expect(await queuesOf(later)).toEqual(await queuesOf(earlier));
+	expect(await exported(later)).toEqual(lines);
+	expect(await exported(earlier)).toEqual(lines);
+});
+
 it("gives back what it took, through stores of every kind", async () => {
 	const first = await open("memory ×8");
 	await imported(first, await sampleLines());
@@ -209,7 +219,7 @@ it.each<[string, (lines: string[]) => string[], RegExp]>([
 	[
 		"of a later format",
 		(lines) => lines.with(0, '{"flowfabric":"export","format":99,"partitions":2}'),
-		/^line 1: format: 99 .* up to 2/,
+		/^line 1: format: 99 .* up to 3/,
 	],
 ])("refuses an export %s", async (_, change, message) => {
 	const failing = imported(memory(2), change(await sampleLines()));

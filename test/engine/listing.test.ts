@@ -4,7 +4,7 @@ import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { makeId } from "../../src/kernel/ids.ts";
 import { placement } from "../../src/kernel/placement.ts";
 import { executionKey, makeExecution } from "../../src/kernel/records/execution.ts";
-import { encodeRecord } from "../../src/kernel/records/record.ts";
+import { encode } from "../../src/kernel/records/record-types.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import { unitOf } from "../../src/store/port.ts";
 import { VirtualClock } from "../virtual-clock.ts";
@@ -32,7 +32,7 @@ async function stage(partitions: number) {
 		const id = makeId("ex", uuid(++written), SLOT);
 		const record = makeExecution({ id, kind: "job", ...fields });
 		const indexAdded = placement(id, record).map((place) => ({ ...place, key: id }));
-		const unit = unitOf({ put: [{ key: executionKey(id), doc: encodeRecord(record) }], indexAdded });
+		const unit = unitOf({ put: [{ key: executionKey(id), doc: encode(id, record) }], indexAdded });
 		const batch = { engine: "earlier", number: written, at: clock.now(), units: [unit] };
 		await store.commit(SLOT % partitions, batch);
 		return id;

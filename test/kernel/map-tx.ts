@@ -1,7 +1,8 @@
 import type { EmittedEvent, ExecutionEvent } from "../../src/kernel/events.ts";
 import { type CommandOf, kernel, type Op, type OutcomeOf } from "../../src/kernel/kernel.ts";
 import type { Blob } from "../../src/kernel/payload.ts";
-import { encodeRecord, type Key } from "../../src/kernel/records/record.ts";
+import type { Key } from "../../src/kernel/records/record.ts";
+import { encode } from "../../src/kernel/records/record-types.ts";
 import type { Entry, Tx } from "../../src/kernel/tx.ts";
 
 /** A partition in two maps: what rules need of a store, and nothing that could go wrong beside them. */
@@ -54,7 +55,7 @@ class MapTx implements Tx {
 	apply(): void {
 		const { docs, blobs, events } = this.#partition;
 		for (const [key, record] of this.#writes) {
-			if (record) docs.set(key, encodeRecord(record));
+			if (record) docs.set(key, encode(key, record));
 			else docs.delete(key);
 		}
 		for (const { key } of this.#blobs) blobs.add(key);

@@ -76,7 +76,7 @@ export class Checker {
 				this.#checkOneCall(partition, key, kernel.decode(key, doc) as ClaimRequestRecord, time);
 			else if (key.startsWith("ex_") && !key.includes("/")) {
 				const record = kernel.decode(key, doc) as ExecutionRecord;
-				for (const between of this.#intermediate.between(this.#docs.get(key), doc)) this.#pass(key, between);
+				for (const between of this.#intermediate.between(key, this.#docs.get(key), doc)) this.#pass(key, between);
 				this.#checkExecution(
 					key,
 					record,

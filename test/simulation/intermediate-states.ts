@@ -1,5 +1,5 @@
 import type { Kernel } from "../../src/kernel/kernel.ts";
-import { encodeRecord } from "../../src/kernel/records/record.ts";
+import { encode } from "../../src/kernel/records/record-types.ts";
 import type { Tx } from "../../src/kernel/tx.ts";
 
 /**
@@ -7,16 +7,17 @@ import type { Tx } from "../../src/kernel/tx.ts";
  * remembers which document a rule made from which, so that a watcher of commits can see the states between.
  */
 export class IntermediateStates {
+	/** By key and document: two executions may well have the same. */
 	readonly #madeFrom = new Map<string, string>();
 	readonly #removedFrom = new Map<string, string>();
 
-	/** The documents between `before` and `after`, both excluded, oldest first. */
-	between(before: string | undefined, after: string): string[] {
+	/** The documents of a record between `before` and `after`, both excluded, oldest first. */
+	between(key: string, before: string | undefined, after: string): string[] {
 		const found: string[] = [];
-		let doc = this.#madeFrom.get(after);
+		let doc = this.#madeFrom.get(key + after);
 		while (doc !== undefined && doc !== before && found.length < 100) {
 			found.unshift(doc);
-			doc = this.#madeFrom.get(doc);
+			doc = this.#madeFrom.get(key + doc);
 		}
 		return found;
 	}
@@ -24,7 +25,7 @@ export class IntermediateStates {
 	/** The documents between `before` and the removal of a record. */
 	beforeRemoval(key: string, before: string | undefined): string[] {
 		const last = this.#removedFrom.get(key);
-		return last === undefined || last === before ? [] : [...this.between(before, last), last];
+		return last === undefined || last === before ? [] : [...this.between(key, before, last), last];
 	}
 
 	recordIn(kernel: Kernel): Kernel {
@@ -45,7 +46,7 @@ export class IntermediateStates {
 			expectFirst: (queues, count) => tx.expectFirst(queues, count),
 			remove: (key) => {
 				const before = key.startsWith("ex_") ? tx.getFresh(key) : undefined;
-				if (before) this.#removedFrom.set(key, encodeRecord(before));
+				if (before) this.#removedFrom.set(key, encode(key, before));
 				tx.remove(key);
 			},
 			first: (queue, count) => tx.first(queue, count),
@@ -57,7 +58,7 @@ export class IntermediateStates {
 			put: (key, record) => {
 				if (key.startsWith("ex_")) {
 					const before = tx.getFresh(key);
-					if (before) this.#madeFrom.set(encodeRecord(record), encodeRecord(before));
+					if (before) this.#madeFrom.set(key + encode(key, record), encode(key, before));
 				}
 				tx.put(key, record);
 			},

@@ -1,12 +1,12 @@
 import type { Attempt } from "./execution.ts";
-import { defineDefaults, type Key, makeRecord } from "./record.ts";
+import { type Key, makeRecord } from "./record.ts";
 
 /** An ended attempt, moved out of its execution when the next one starts. */
 export interface AttemptRecord {
 	attempt: Attempt | null;
 }
 
-export const attemptDefaults = defineDefaults<AttemptRecord>({ attempt: null });
+export const attemptDefaults: AttemptRecord = { attempt: null };
 
 export const attemptKey = (executionId: string, index: number): Key<AttemptRecord> => `${executionId}/a${index}`;
 

@@ -1,4 +1,4 @@
-import { defineDefaults, type Key, makeRecord } from "./record.ts";
+import { type Key, makeRecord } from "./record.ts";
 
 /**
  * What a claim with a request id took in one partition, written in the same step as the leases. Whoever repeats the
@@ -11,7 +11,7 @@ export interface ClaimRequestRecord {
 	expiresAt: number;
 }
 
-export const claimRequestDefaults = defineDefaults<ClaimRequestRecord>({ call: "", leases: [], expiresAt: 0 });
+export const claimRequestDefaults: ClaimRequestRecord = { call: "", leases: [], expiresAt: 0 };
 
 export const CLAIM_REQUEST_PREFIX = "claim:";
 

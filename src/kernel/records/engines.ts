@@ -1,4 +1,4 @@
-import { defineDefaults, type Key, makeRecord } from "./record.ts";
+import { type Key, makeRecord } from "./record.ts";
 
 /** What an engine last said of itself. */
 export interface EngineSeen {
@@ -18,7 +18,7 @@ export interface EnginesRecord {
 	engines: Readonly<Record<string, EngineSeen>>;
 }
 
-export const enginesDefaults = defineDefaults<EnginesRecord>({ engines: {} });
+export const enginesDefaults: EnginesRecord = { engines: {} };
 
 export const ENGINES_KEY: Key<EnginesRecord> = "engines";
 

@@ -1,4 +1,4 @@
-import { defineDefaults, type Key, makeRecord } from "./record.ts";
+import { type Key, makeRecord } from "./record.ts";
 
 /** What has gone from a partition's event log; each partition has its own. */
 export interface EventLogRecord {
@@ -6,7 +6,7 @@ export interface EventLogRecord {
 	trimmedBefore: number;
 }
 
-export const eventLogDefaults = defineDefaults<EventLogRecord>({ trimmedBefore: 0 });
+export const eventLogDefaults: EventLogRecord = { trimmedBefore: 0 };
 
 export const EVENT_LOG_KEY: Key<EventLogRecord> = "log";
 

@@ -9,7 +9,7 @@ import type {
 	TerminalOutcome,
 } from "../state.ts";
 import type { Tags } from "../tags.ts";
-import { defineDefaults, type Key, makeRecord } from "./record.ts";
+import { type Key, makeRecord } from "./record.ts";
 
 export type AttemptType = "initial" | "retry" | "reclaim" | "replay";
 
@@ -139,9 +139,11 @@ export interface ExecutionRecord {
 	events: number;
 	/** Removal goes on in bounded steps; set from the first step until the record itself goes. */
 	removing: boolean;
+	/** Fields of a later version, kept as they came. */
+	unknown: Readonly<Record<string, unknown>> | null;
 }
 
-export const executionDefaults = defineDefaults<ExecutionRecord>({
+export const executionDefaults: ExecutionRecord = {
 	id: "",
 	kind: "",
 	namespace: "default",
@@ -190,7 +192,8 @@ export const executionDefaults = defineDefaults<ExecutionRecord>({
 
 	events: 0,
 	removing: false,
-});
+	unknown: null,
+};
 
 export const executionKey = (id: string): Key<ExecutionRecord> => id;
 

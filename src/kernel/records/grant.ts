@@ -1,4 +1,4 @@
-import { defineDefaults, type Key, makeRecord } from "./record.ts";
+import { type Key, makeRecord } from "./record.ts";
 
 /** Leads from a grant's id to what it reserved, and remembers for a while what became of it. */
 export interface GrantRecord {
@@ -10,13 +10,13 @@ export interface GrantRecord {
 	leaseId: string;
 }
 
-export const grantDefaults = defineDefaults<GrantRecord>({
+export const grantDefaults: GrantRecord = {
 	executionId: "",
 	namespace: "default",
 	instanceId: "",
 	expiresAt: 0,
 	leaseId: "",
-});
+};
 
 /** How long after its end a grant is remembered, so that whoever comes late is told that it is over. */
 const REMEMBERED_MS = 600_000;

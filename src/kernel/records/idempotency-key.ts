@@ -1,4 +1,4 @@
-import { defineDefaults, type Key, makeRecord } from "./record.ts";
+import { type Key, makeRecord } from "./record.ts";
 
 /** Remembers which execution a key made, and from which body. It shares the execution's partition. */
 export interface IdempotencyKeyRecord {
@@ -7,11 +7,11 @@ export interface IdempotencyKeyRecord {
 	expiresAt: number;
 }
 
-export const idempotencyKeyDefaults = defineDefaults<IdempotencyKeyRecord>({
+export const idempotencyKeyDefaults: IdempotencyKeyRecord = {
 	executionId: "",
 	bodyHash: "",
 	expiresAt: 0,
-});
+};
 
 export const IDEMPOTENCY_KEY_PREFIX = "key:";
 

@@ -1,5 +1,5 @@
 import { slotOf } from "../ids.ts";
-import { defineDefaults, type Key, makeRecord } from "./record.ts";
+import { type Key, makeRecord } from "./record.ts";
 
 export type LaneState = "open" | "paused" | "draining";
 
@@ -12,7 +12,7 @@ export interface LaneRecord {
 	stateSince: number;
 }
 
-export const laneDefaults = defineDefaults<LaneRecord>({ state: "open", agingMs: 1e12, revision: 0, stateSince: 0 });
+export const laneDefaults: LaneRecord = { state: "open", agingMs: 1e12, revision: 0, stateSince: 0 };
 
 export const laneKey = (namespace: string, lane: string): Key<LaneRecord> => `lane:${namespace}:${lane}`;
 
@@ -26,12 +26,12 @@ export interface LaneHomeRecord extends LaneRecord {
 	spreadAt: number;
 }
 
-export const laneHomeDefaults = defineDefaults<LaneHomeRecord>({
+export const laneHomeDefaults: LaneHomeRecord = {
 	...laneDefaults,
 	namespace: "default",
 	lane: "default",
 	spreadAt: 0,
-});
+};
 
 export const LANE_HOME_PREFIX = "lanehome:";
 

@@ -4,10 +4,11 @@ import { CLAIM_REQUEST_PREFIX, claimRequestDefaults } from "./claim-request.ts";
 import { ENGINES_KEY, ENGINES_SLOT, enginesDefaults } from "./engines.ts";
 import { EVENT_LOG_KEY, eventLogDefaults } from "./event-log.ts";
 import { type ExecutionRecord, executionDefaults } from "./execution.ts";
+import { decodeExecution, encodeExecution } from "./execution-text.ts";
 import { grantDefaults } from "./grant.ts";
 import { IDEMPOTENCY_KEY_PREFIX, idempotencyKeyDefaults } from "./idempotency-key.ts";
 import { LANE_HOME_PREFIX, laneDefaults, laneHomeDefaults, slotOfLaneHomeKey } from "./lane.ts";
-import { decodeRecord } from "./record.ts";
+import { decodeRecord, encodeRecord } from "./record.ts";
 import { TICKET_PREFIX, ticketDefaults } from "./ticket.ts";
 import { slotOfWorkerKey, WORKER_PREFIX, workerDefaults } from "./worker.ts";
 
@@ -56,7 +57,14 @@ export function recordTypeOf(key: string): RecordType | undefined {
 /** A record of a kind this program does not know keeps all it holds and is queued nowhere. */
 export function decode(key: string, doc: string): object {
 	const type = recordTypeOf(key);
+	if (type === "execution") return decodeExecution(key, doc);
 	return decodeRecord(type ? defaultsOf[type] : {}, doc);
+}
+
+export function encode(key: string, record: object): string {
+	const type = recordTypeOf(key);
+	if (type === "execution") return encodeExecution(record as ExecutionRecord);
+	return encodeRecord(type ? defaultsOf[type] : {}, record);
 }
 
 /** What has ended, and what is kept only to be looked up, is seldom asked for again. */

@@ -1,59 +1,38 @@
 /**
- * A record is a plain object whose defaults sit on its prototype: every field can be read, only what differs is an own
- * property, and `JSON.stringify` writes just that. Fields a program does not know stay own properties, so they survive
- * a rewrite by an older version.
+ * A record is a plain object with every field of its type. A document leaves out what has its default value, which is
+ * filled in again on reading: documents stay small, and a later version can add fields. Fields a program does not know
+ * stay where they are, so they survive a rewrite by an older version.
+ *
+ * All records of a type have the same fields in the same order: the runtime then copies them at once and finds a field
+ * without looking for it. Records whose defaults sat on a prototype were smaller, but took twice as long to change.
  */
 
 /** The key of a record, carrying the record's type. */
 export type Key<R> = string & { readonly recordType?: R };
 
-const MAKER = Symbol("makes records with these defaults");
+/** Makes a record of the type of `defaults`. */
+export const makeRecord = <R extends object>(defaults: R, fields: Partial<R>): R => assign({ ...defaults }, fields);
 
-/**
- * Makes `defaults` the prototype of all records of its type. They are made by a constructor rather than `Object.create`:
- * the runtime learns how many fields its objects come to have and gives them room from the start.
- */
-export function defineDefaults<R extends object>(defaults: R): R {
-	function Maker(): void {}
-	Maker.prototype = defaults;
-	Object.defineProperty(defaults, MAKER, { value: Maker });
-	return defaults;
-}
+/** A copy of `record` with `changes`; the original is never touched, since other readers may hold it. */
+export const amend = <R extends object>(record: R, changes: Partial<R>): R => assign({ ...record }, changes);
 
-function blank<R extends object>(defaults: R): R {
-	const { [MAKER]: Maker } = defaults as { [MAKER]?: new () => R };
-	return Maker ? new Maker() : (Object.create(defaults) as R);
-}
-
-/** Makes a record of the type of `defaults`; values equal to their default are left out. */
-export function makeRecord<R extends object>(defaults: R, fields: Partial<R>): R {
-	const record = blank(defaults);
-	for (const name in fields) {
-		const value = fields[name] as R[typeof name];
-		if (value !== undefined && value !== defaults[name]) record[name] = value;
-	}
+/** One field after the other: for a few of them that is quicker than `Object.assign` or a second spread. */
+function assign<R extends object>(record: R, fields: Partial<R>): R {
+	for (const name in fields) record[name] = fields[name] as R[typeof name];
 	return record;
 }
 
-/** A copy of `record` with `changes`; the original is never touched, since other readers may hold it. */
-export function amend<R extends object>(record: R, changes: Partial<R>): R {
-	const defaults = Object.getPrototypeOf(record) as R;
-	const next = blank(defaults);
-	for (const name of Object.keys(record) as (keyof R)[]) if (!(name in changes)) next[name] = record[name];
-	for (const name in changes) {
-		const value = changes[name] as R[typeof name];
-		if (value !== defaults[name]) next[name] = value;
-	}
-	return next;
+export function encodeRecord<R extends object>(defaults: R, record: R): string {
+	const own: Partial<R> = {};
+	for (const name in record) if (record[name] !== defaults[name]) own[name] = record[name];
+	return JSON.stringify(own);
 }
 
-export function encodeRecord(record: object): string {
-	return JSON.stringify(record);
-}
+export const decodeRecord = <R extends object>(defaults: R, doc: string): R => ({ ...defaults, ...parseDocument(doc) });
 
-export function decodeRecord<R extends object>(defaults: R, doc: string): R {
+export function parseDocument(doc: string): Record<string, unknown> {
 	const parsed: unknown = JSON.parse(doc);
 	if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
 		throw new TypeError("record is not an object");
-	return Object.assign(blank(defaults), parsed);
+	return parsed as Record<string, unknown>;
 }

@@ -1,5 +1,5 @@
 import { type ExecutionRecord, executionDefaults } from "./execution.ts";
-import { defineDefaults, type Key, makeRecord } from "./record.ts";
+import { type Key, makeRecord } from "./record.ts";
 
 /**
  * Stands in the queue of its class for everything that waits under one fairness key at one priority, so that keys take
@@ -23,7 +23,7 @@ export interface TicketRecord {
 	idleAt: number;
 }
 
-export const ticketDefaults = defineDefaults<TicketRecord>({
+export const ticketDefaults: TicketRecord = {
 	namespace: "default",
 	lane: "default",
 	kind: "",
@@ -33,7 +33,7 @@ export const ticketDefaults = defineDefaults<TicketRecord>({
 	agingMs: 1e12,
 	turnAt: 0,
 	idleAt: 0,
-});
+};
 
 export const TICKET_PREFIX = "ticket:";
 

@@ -1,5 +1,5 @@
 import { slotOf } from "../ids.ts";
-import { defineDefaults, type Key, makeRecord } from "./record.ts";
+import { type Key, makeRecord } from "./record.ts";
 
 /** A worker instance that has said it is there. All of a namespace share the namespace's slot: a registry is one read. */
 export interface WorkerRecord {
@@ -16,7 +16,7 @@ export interface WorkerRecord {
 	lastSeenAt: number;
 }
 
-export const workerDefaults = defineDefaults<WorkerRecord>({
+export const workerDefaults: WorkerRecord = {
 	namespace: "default",
 	instanceId: "",
 	workerId: "",
@@ -26,7 +26,7 @@ export const workerDefaults = defineDefaults<WorkerRecord>({
 	ttlMs: 30_000,
 	registeredAt: 0,
 	lastSeenAt: 0,
-});
+};
 
 export const WORKER_PREFIX = "worker:";
 

@@ -2,7 +2,7 @@ import { type Outcome, refuse } from "../outcome.ts";
 import type { Blob, Payload } from "../payload.ts";
 import { DEFAULT_DEDUP_WINDOW_MS, type Policy } from "../policy.ts";
 import { clampPriority } from "../priority.ts";
-import { type ExecutionRecord, executionDefaults, executionKey, makeExecution } from "../records/execution.ts";
+import { executionKey, makeExecution } from "../records/execution.ts";
 import { idempotencyKeyKey, makeIdempotencyKey } from "../records/idempotency-key.ts";
 import { laneDefaults, laneKey } from "../records/lane.ts";
 import { delayed, eligible, type PublicState, publicState } from "../state.ts";
@@ -66,37 +66,27 @@ export function create(tx: Tx, command: CreateCommand, now: number): CreateOutco
 	const delayUntil = command.delayUntil ?? now + (command.delayMs ?? 0);
 	const waits = delayUntil > now;
 	const state = waits ? delayed("waiting_for_delay", "pending_first_attempt") : eligible("pending_first_attempt");
-	const fields: Partial<ExecutionRecord> = {
-		id: executionId,
-		kind: command.kind,
-		namespace,
-		lane,
-		priority: clampPriority(command.priority),
-		tags: command.tags ?? executionDefaults.tags,
-		requiredCapabilities: command.requiredCapabilities ?? executionDefaults.requiredCapabilities,
-		fairnessKey: command.fairnessKey ?? "",
-		agingMs: laneCopy.agingMs,
-		policy: isEmpty(command.policy) ? executionDefaults.policy : command.policy,
-		input: command.input,
-		idempotencyKey: idempotencyKey ?? "",
-		traceparent: command.traceparent ?? "",
-		createdBy: command.createdBy,
-		createdAt: now,
-		retentionMs: command.policy.retentionMs ?? command.retentionMs,
-		delayUntil: waits ? delayUntil : 0,
-		lifecyclePhase: state.lifecyclePhase,
-		ownershipState: state.ownershipState,
-		eligibilityState: state.eligibilityState,
-		blockingReason: state.blockingReason,
-		terminalOutcome: state.terminalOutcome,
-		attemptState: state.attemptState,
-	};
-	begin(
-		tx,
-		makeExecution(fields),
-		{ now, actor: command.actor },
-		waits ? { type: "created", delayUntil } : { type: "created" },
-	);
+	const record = makeExecution({ id: executionId, kind: command.kind, namespace, lane });
+	record.priority = clampPriority(command.priority);
+	record.agingMs = laneCopy.agingMs;
+	if (command.tags) record.tags = command.tags;
+	if (command.requiredCapabilities) record.requiredCapabilities = command.requiredCapabilities;
+	if (command.fairnessKey) record.fairnessKey = command.fairnessKey;
+	if (!isEmpty(command.policy)) record.policy = command.policy;
+	record.input = command.input;
+	if (idempotencyKey) record.idempotencyKey = idempotencyKey;
+	if (command.traceparent) record.traceparent = command.traceparent;
+	record.createdBy = command.createdBy;
+	record.createdAt = now;
+	record.retentionMs = command.policy.retentionMs ?? command.retentionMs;
+	if (waits) record.delayUntil = delayUntil;
+	record.lifecyclePhase = state.lifecyclePhase;
+	record.ownershipState = state.ownershipState;
+	record.eligibilityState = state.eligibilityState;
+	record.blockingReason = state.blockingReason;
+	record.terminalOutcome = state.terminalOutcome;
+	record.attemptState = state.attemptState;
+	begin(tx, record, { now, actor: command.actor }, waits ? { type: "created", delayUntil } : { type: "created" });
 	return { ok: true, id: executionId, publicState: publicState(state), created: true };
 }
 

@@ -3,7 +3,7 @@ import { IndexMender } from "../../../src/engine/index-mender.ts";
 import { type AskPartition, type DriftedEntry, IndexWalk } from "../../../src/engine/index-walk.ts";
 import { kernel } from "../../../src/kernel/kernel.ts";
 import { makeExecution } from "../../../src/kernel/records/execution.ts";
-import { encodeRecord } from "../../../src/kernel/records/record.ts";
+import { encode } from "../../../src/kernel/records/record-types.ts";
 import { ticketKey } from "../../../src/kernel/records/ticket.ts";
 import { delayed, eligible } from "../../../src/kernel/state.ts";
 import type { IndexEntry, Unit } from "../../../src/store/port.ts";
@@ -14,7 +14,8 @@ const idOf = (n: number): string => `ex_${String(n).padStart(32, "0")}_7`;
 const docOf = (n: number, delayUntil = 0): string => {
 	const state =
 		delayUntil > 0 ? delayed("waiting_for_delay", "pending_first_attempt") : eligible("pending_first_attempt");
-	return encodeRecord(makeExecution({ id: idOf(n), kind: "job", createdAt: 1000 + n, delayUntil, ...state }));
+	const record = makeExecution({ id: idOf(n), kind: "job", createdAt: 1000 + n, delayUntil, ...state });
+	return encode(idOf(n), record);
 };
 
 const placesOf = (n: number, delayUntil = 0): IndexEntry[] =>
@@ -139,7 +140,7 @@ export function indexRepairCases(test: Case): void {
 		const state = eligible("pending_first_attempt");
 		const work = makeExecution({ id, kind: "job", createdAt: 1000, fairnessKey: "tenant", ...state });
 		const indexAdded = kernel.placement(id, work).map((place) => ({ ...place, key: id }));
-		await trial.apply([unit({ expected: [[id, 0]], put: [{ key: id, doc: encodeRecord(work) }], indexAdded })]);
+		await trial.apply([unit({ expected: [[id, 0]], put: [{ key: id, doc: encode(id, work) }], indexAdded })]);
 		const drift = await driftOf(trial);
 		expect(drift.map(({ queue, problem }) => [queue, problem])).toEqual([["eligible,default,default,,job", "missing"]]);
 		await mend(trial, drift);
