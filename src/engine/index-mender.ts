@@ -1,3 +1,4 @@
+import { encode } from "../kernel/records/record-types.ts";
 import { type Unit, unitOf } from "../store/port.ts";
 import type { AskPartition, DriftedEntry } from "./index-walk.ts";
 
@@ -40,8 +41,11 @@ export class IndexMender {
 
 function repairOf(entries: readonly DriftedEntry[]): Unit {
 	const bare = ({ queue, key, score }: DriftedEntry) => ({ queue, key, score });
+	const [first] = entries;
+	const made = first?.madeFor && first.record ? first : undefined;
 	return unitOf({
-		expected: entries.slice(0, 1).map(({ key, version }) => [key, version]),
+		expected: [first, made?.madeFor].flatMap((read) => (read ? [[read.key, read.version]] : [])),
+		put: made ? [{ key: made.key, doc: encode(made.key, made.record as object) }] : [],
 		indexAdded: entries.filter(({ problem }) => problem === "missing").map(bare),
 		indexRemoved: entries.filter(({ problem }) => problem === "stale").map(bare),
 	});

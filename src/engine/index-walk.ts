@@ -1,6 +1,9 @@
 import type { Kernel } from "../kernel/kernel.ts";
 import type { Placement } from "../kernel/placement.ts";
+import type { ExecutionRecord } from "../kernel/records/execution.ts";
 import { recordTypeOf } from "../kernel/records/record-types.ts";
+import { ticketKey } from "../kernel/records/ticket.ts";
+import { needsTicket, ticketFor } from "../kernel/tickets.ts";
 import type { IndexEntry, QueuePosition, Store, StoredRecord, Timed } from "../store/port.ts";
 
 /** Asks the store about the partition that is walked. */
@@ -13,6 +16,8 @@ export interface DriftedEntry extends IndexEntry {
 	version: number;
 	/** That record; undefined when there is none. */
 	record: object | undefined;
+	/** Set where the record itself is lacking: it is made if this other one still has that version. */
+	madeFor?: { key: string; version: number };
 }
 
 /** What one step of a walk looked at. */
@@ -33,6 +38,9 @@ type Reading = Pick<Kernel, "decode" | "placement">;
  * Holds the index of one partition against what its records say, a page at a time: first whether what every record wants
  * is there, then whether everything that is there is wanted. Others may write meanwhile, so where both seem to differ
  * they are looked at once more, at one version of the record, and only what differs then is told.
+ *
+ * A queue that lacked an entry may have been taken for empty, and the ticket that led to it let go: work that needs a
+ * ticket and has none is told of as an entry its ticket lacks.
  *
  * Of a record that cannot be read, or is of a kind unknown here, nobody can say what it wants: its entries are left alone.
  */
@@ -55,11 +63,12 @@ export class IndexWalk {
 	}
 
 	async #stepOverRecords(): Promise<WalkedPage> {
-		const { records, cursor } = await this.#ask((store, at) => store.scan(at, this.#cursor, PAGE));
+		const { records, cursor, time } = await this.#ask((store, at) => store.scan(at, this.#cursor, PAGE));
 		const wanted = records.flatMap((stored) => this.#wantedBy(stored));
 		const { standing } =
 			wanted.length > 0 ? await this.#ask((store, at) => store.standing(at, wanted)) : { standing: [] };
 		const drift = await this.#confirm(wanted.filter((_, n) => !standing[n]));
+		drift.push(...(await this.#findTicketless(records, time)));
 		if (cursor === undefined) {
 			const { queues } = await this.#ask((store, at) => store.queues(at, ""));
 			this.#queues = queues.reverse();
@@ -83,6 +92,34 @@ export class IndexWalk {
 		if (entries.length < PAGE) queues.pop();
 		this.#after = entries.length < PAGE ? undefined : entries.at(-1);
 		return { records: [], entries: entries.length, drift };
+	}
+
+	async #findTicketless(records: readonly StoredRecord[], now: number): Promise<DriftedEntry[]> {
+		const needing = new Map<string, { key: string; version: number; record: ExecutionRecord }>();
+		for (const stored of records) {
+			if (recordTypeOf(stored.key) !== "execution") continue;
+			const record = this.#read(stored).record as ExecutionRecord | undefined;
+			if (record && needsTicket(record)) needing.set(ticketKey(record), { ...stored, record });
+		}
+		if (needing.size === 0) return [];
+		const tickets = await this.#ask((store, at) => store.read(at, [...needing.keys()]));
+		const lacking = tickets.records.filter(({ version }) => version === 0).map(({ key }) => key);
+		if (lacking.length === 0) return [];
+		// As above: only work that has the same version before and after its ticket was looked for had none.
+		const owners = lacking.map((key) => needing.get(key) as { key: string; version: number; record: ExecutionRecord });
+		const again = await this.#ask((store, at) =>
+			store.read(
+				at,
+				owners.map(({ key }) => key),
+			),
+		);
+		return owners.flatMap(({ key: owner, version, record }, n): DriftedEntry[] => {
+			if (again.records[n]?.version !== version) return [];
+			const key = lacking[n] as string;
+			const ticket = ticketFor(record, now);
+			const lack = { key, problem: "missing", version: 0, record: ticket, madeFor: { key: owner, version } } as const;
+			return this.#kernel.placement(key, ticket).map((place) => ({ ...place, ...lack }));
+		});
 	}
 
 	/** An entry looked at between two reads that give the same version was what it was at that version. */

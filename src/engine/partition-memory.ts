@@ -8,6 +8,8 @@ import type { Write } from "./unit-draft.ts";
 
 const SCAN_PAGE = 1000;
 const FORGET_MS = 10_000;
+/** Records of a queue that are fetched together: claims of a worker or two, so that most find theirs in memory. */
+const LOOK_AHEAD = 64;
 
 /** Asks the store about this memory's partition. */
 export type Ask = <T extends { time: number }>(question: (store: Store, partition: number) => Promise<T>) => Promise<T>;
@@ -18,8 +20,12 @@ export class Needs {
 	readonly queues = new Map<string, number>();
 	readonly scans = new Map<string, { guard: string; most: number }>();
 
-	add(tx: Transaction): void {
+	add(tx: Transaction, { cache, heads }: PartitionMemory): void {
 		for (const key of tx.missingKeys) this.keys.add(key);
+		// Who goes along a queue whose records are not in memory will want the next ones soon.
+		const [queue] = tx.missingKeys.length > 0 ? tx.looked : [];
+		for (const { key } of (queue !== undefined && heads.known(queue, LOOK_AHEAD)) || [])
+			if (!cache.get(key)) this.keys.add(key);
 		for (const { queue, count } of tx.missingQueues)
 			this.queues.set(queue, Math.max(count, this.queues.get(queue) ?? 0));
 		for (const { queue, guard, most } of tx.missingScans)

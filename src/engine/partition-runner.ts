@@ -231,7 +231,7 @@ export class PartitionRunner {
 			if (ran === "failed") {
 				taken += 1;
 			} else if (ran === "missing") {
-				needs.add(tx);
+				needs.add(tx, this.#memory);
 				setAside.push(running);
 				taken += 1;
 			} else if (builder.add(running, tx)) taken += 1;

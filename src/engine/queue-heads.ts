@@ -33,6 +33,11 @@ export class QueueHeads {
 		return window.entries.slice(0, count);
 	}
 
+	/** Of the first entries those that are known. */
+	known(queue: string, most: number): readonly Entry[] | undefined {
+		return this.#windows.get(queue)?.entries.slice(0, most);
+	}
+
 	/** The best entry if any is known; null when the queue is known to be empty; undefined when nothing is known. */
 	peek(queue: string): Entry | null | undefined {
 		const window = this.#windows.get(queue);

@@ -1,6 +1,7 @@
+import { isClaimable } from "./placement.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
 import { amend } from "./records/record.ts";
-import { makeTicket, ticketKey } from "./records/ticket.ts";
+import { makeTicket, type TicketRecord, ticketKey } from "./records/ticket.ts";
 import type { Tx } from "./tx.ts";
 
 /** Whatever comes to wait under a fairness key has a ticket standing for it. Reading it is enough: see `TicketRecord`. */
@@ -12,6 +13,14 @@ export function ensureTicket(tx: Tx, record: ExecutionRecord, now: number): void
 		tx.put(key, amend(known, { idleAt: 0, turnAt: Math.max(known.turnAt, now) }));
 		return;
 	}
-	const { namespace, lane, kind, requiredCapabilities, fairnessKey, priority, agingMs } = record;
-	tx.put(key, makeTicket({ namespace, lane, kind, requiredCapabilities, fairnessKey, priority, agingMs, turnAt: now }));
+	tx.put(key, ticketFor(record, now));
 }
+
+/** A new ticket that stands for this and whatever else waits beside it. */
+export function ticketFor(record: ExecutionRecord, now: number): TicketRecord {
+	const { namespace, lane, kind, requiredCapabilities, fairnessKey, priority, agingMs } = record;
+	return makeTicket({ namespace, lane, kind, requiredCapabilities, fairnessKey, priority, agingMs, turnAt: now });
+}
+
+/** Whether a record is work that only a ticket leads to. */
+export const needsTicket = (record: ExecutionRecord): boolean => record.fairnessKey !== "" && isClaimable(record);

@@ -1,10 +1,9 @@
 import type { EventBody, EventType } from "./events.ts";
-import { isClaimable } from "./placement.ts";
 import type { Attempt, AttemptEnd, ExecutionRecord, LeaseEnd } from "./records/execution.ts";
 import { executionKey } from "./records/execution.ts";
 import { amend } from "./records/record.ts";
 import { ended, type TerminalOutcome } from "./state.ts";
-import { ensureTicket } from "./tickets.ts";
+import { ensureTicket, needsTicket } from "./tickets.ts";
 import type { Tx } from "./tx.ts";
 
 export interface EventDraft {
@@ -29,7 +28,7 @@ export function begin(tx: Tx, record: ExecutionRecord, deed: Deed, event: EventD
 	record.events = 1;
 	tell(tx, record, 1, deed, event);
 	tx.put(executionKey(record.id), record);
-	if (record.fairnessKey !== "" && isClaimable(record)) ensureTicket(tx, record, deed.now);
+	if (needsTicket(record)) ensureTicket(tx, record, deed.now);
 }
 
 /** The one way an execution changes: its record and the events that tell of it, in one step. `changes` is used up. */
@@ -45,7 +44,7 @@ export function transition(
 	let seq = record.events;
 	for (const event of events) tell(tx, next, ++seq, deed, event);
 	tx.put(executionKey(next.id), next);
-	if (next.fairnessKey !== "" && isClaimable(next)) ensureTicket(tx, next, deed.now);
+	if (needsTicket(next)) ensureTicket(tx, next, deed.now);
 	return next;
 }
 

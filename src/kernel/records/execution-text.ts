@@ -93,11 +93,14 @@ function payloadText(payload: Payload): string {
 }
 
 export function decodeExecution(key: string, doc: string): ExecutionRecord {
-	const { state, ...stored } = parseDocument(doc);
-	const record = { ...executionDefaults, id: key, ...(typeof state === "string" ? stateOf(state) : undefined) };
+	const stored = parseDocument(doc);
+	const record = { ...executionDefaults };
+	const fields = record as unknown as Record<string, unknown>;
 	let unknown: Record<string, unknown> | null = null;
+	record.id = key;
 	for (const name in stored) {
-		if (name in executionDefaults) (record as Record<string, unknown>)[name] = stored[name];
+		if (name === "state") Object.assign(record, stateOf(String(stored[name])));
+		else if (name in executionDefaults) fields[name] = stored[name];
 		else (unknown ??= {})[name] = stored[name];
 	}
 	record.unknown = unknown;

@@ -23,6 +23,8 @@ const FIELDS: readonly [field: keyof StateFields, values: readonly string[]][] =
 ];
 
 const RADIX = 36;
+/** Rules write some dozens; a store gone bad could hold any number. */
+const MOST_STATES = 1000;
 
 const placesIn = (values: readonly string[]): Record<string, number> =>
 	Object.fromEntries(values.map((value, place) => [value, place]));
@@ -54,12 +56,18 @@ export function stateCode(state: StateFields): string {
 	return code;
 }
 
+/** The state of each code that was read before. */
+const states = new Map<string, StateFields>();
+
 /** A character that stands for nothing here is given as it is; whoever reads the record finds it unknown. */
-export function stateOf(code: string): StateFields {
+export function stateOf(code: string): Readonly<StateFields> {
+	const known = states.get(code);
+	if (known) return known;
 	const state: Record<string, string> = {};
 	FIELDS.forEach(([field, values], n) => {
 		const digit = code.charAt(n);
 		state[field] = values[Number.parseInt(digit, RADIX)] ?? digit;
 	});
+	if (states.size < MOST_STATES) states.set(code, state as unknown as StateFields);
 	return state as unknown as StateFields;
 }

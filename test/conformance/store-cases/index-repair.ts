@@ -4,6 +4,7 @@ import { type AskPartition, type DriftedEntry, IndexWalk } from "../../../src/en
 import { kernel } from "../../../src/kernel/kernel.ts";
 import { makeExecution } from "../../../src/kernel/records/execution.ts";
 import { encode } from "../../../src/kernel/records/record-types.ts";
+import { ticketKey } from "../../../src/kernel/records/ticket.ts";
 import { delayed, eligible } from "../../../src/kernel/state.ts";
 import type { IndexEntry, Unit } from "../../../src/store/port.ts";
 import { type Case, entry, put, remove, type Trial, unit } from "../trial.ts";
@@ -132,6 +133,24 @@ export function indexRepairCases(test: Case): void {
 		expect(await driftOf(trial)).toEqual([]);
 		const { queues } = await trial.store.queueSizes(trial.home, "");
 		expect(queues).toEqual(lost.map(({ queue }) => ({ queue, size: 1 })).sort((a, b) => (a.queue < b.queue ? -1 : 1)));
+	});
+
+	test("work under a fairness key that nothing leads to any more gets a ticket", async (trial) => {
+		const id = idOf(1);
+		const state = eligible("pending_first_attempt");
+		const work = makeExecution({ id, kind: "job", createdAt: 1000, fairnessKey: "tenant", ...state });
+		const indexAdded = kernel.placement(id, work).map((place) => ({ ...place, key: id }));
+		await trial.apply([unit({ expected: [[id, 0]], put: [{ key: id, doc: encode(id, work) }], indexAdded })]);
+		const drift = await driftOf(trial);
+		expect(drift.map(({ queue, problem }) => [queue, problem])).toEqual([["eligible,default,default,,job", "missing"]]);
+		await mend(trial, drift);
+		expect(await trial.keys("eligible,default,default,,job")).toEqual([ticketKey(work)]);
+		expect((await trial.record(ticketKey(work))).version).toBeGreaterThan(0);
+		expect(await driftOf(trial)).toEqual([]);
+		// Said again, or after the work has gone on, it makes none.
+		await trial.apply([remove(ticketKey(work), (await trial.record(ticketKey(work))).version)]);
+		await trial.apply([remove(id, (await trial.record(id)).version)]);
+		expect(await mend(trial, drift, "late")).toEqual([]);
 	});
 
 	test("what moves while it is looked at is not taken for drift", async (trial) => {
