@@ -9,6 +9,9 @@ import { Violation } from "./violation.ts";
 /** What a slow store and a drifting clock may add to anything. */
 export const PATIENCE_MS = 1500;
 
+/** After this long others do what the engine that minds a partition has not done. */
+export const TAKE_OVER_MS = 3000;
+
 /** What the closing acts are made of: calm, an empty store, and everything done on time. */
 export class Calm {
 	readonly stage: Stage;

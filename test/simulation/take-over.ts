@@ -1,9 +1,7 @@
-import { PATIENCE_MS } from "./closing-acts.ts";
+import { PATIENCE_MS, TAKE_OVER_MS } from "./closing-acts.ts";
 import { checkNoneOutlives } from "./grant-watch.ts";
 import type { Stage } from "./stage.ts";
 import { Violation } from "./violation.ts";
-
-const TAKE_OVER_MS = 3000;
 
 /** One engine dies; whatever was due where it minded things is done within 3 seconds, and what the store takes. */
 export async function takeOver(stage: Stage): Promise<void> {
