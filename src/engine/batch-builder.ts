@@ -17,6 +17,8 @@ type Units = UnitDraft | UnitDraft[];
  */
 export class BatchBuilder {
 	readonly units = new Set<UnitDraft>();
+	/** Queues that its commands looked along. */
+	readonly walked = new Set<string>();
 	readonly #readers = new Map<string, Units>();
 	readonly #takers = new Map<string, Units>();
 	readonly #placement: Kernel["placement"];
@@ -47,6 +49,7 @@ export class BatchBuilder {
 		if (related) unit = this.#join(related, running, tx);
 		else this.units.add((unit = new UnitDraft(running, tx)));
 		for (const [key] of tx.reads) addTo(this.#readers, key, unit);
+		for (const queue of tx.looked) this.walked.add(queue);
 		this.#takeWrites(unit, tx);
 		this.size += Math.max(1, tx.writes.length);
 		return true;

@@ -8,8 +8,9 @@ import type { Write } from "./unit-draft.ts";
 
 const SCAN_PAGE = 1000;
 const FORGET_MS = 10_000;
-/** Records of a queue that are fetched together: claims of a worker or two, so that most find theirs in memory. */
-const LOOK_AHEAD = 64;
+/** Records at the head of a queue that should be in memory, and how many are fetched when they are not. */
+const NEXT_UP = 16;
+const FETCHED_AHEAD = 64;
 
 /** Asks the store about this memory's partition. */
 export type Ask = <T extends { time: number }>(question: (store: Store, partition: number) => Promise<T>) => Promise<T>;
@@ -20,12 +21,8 @@ export class Needs {
 	readonly queues = new Map<string, number>();
 	readonly scans = new Map<string, { guard: string; most: number }>();
 
-	add(tx: Transaction, { cache, heads }: PartitionMemory): void {
+	add(tx: Transaction): void {
 		for (const key of tx.missingKeys) this.keys.add(key);
-		// Who goes along a queue whose records are not in memory will want the next ones soon.
-		const [queue] = tx.missingKeys.length > 0 ? tx.looked : [];
-		for (const { key } of (queue !== undefined && heads.known(queue, LOOK_AHEAD)) || [])
-			if (!cache.get(key)) this.keys.add(key);
 		for (const { queue, count } of tx.missingQueues)
 			this.queues.set(queue, Math.max(count, this.queues.get(queue) ?? 0));
 		for (const { queue, guard, most } of tx.missingScans)
@@ -64,9 +61,19 @@ export class PartitionMemory {
 		this.scans.clear();
 	}
 
+	/** Records that whoever goes along this queue will want next, and that are not here yet. */
+	missingAhead(queue: string): string[] {
+		const next = this.heads.known(queue, NEXT_UP).at(-1);
+		if (!next || this.cache.get(next.key)) return [];
+		return this.heads
+			.known(queue, FETCHED_AHEAD)
+			.map(({ key }) => key)
+			.filter((key) => !this.cache.get(key));
+	}
+
 	async fetch(needs: Needs, ask: Ask): Promise<void> {
 		await Promise.all([
-			this.#fetchRecords([...needs.keys], ask),
+			this.fetchRecords([...needs.keys], ask),
 			...[...needs.queues].map(([queue, count]) => this.#fetchHead(queue, count, ask)),
 			...[...needs.scans].map(([queue, { guard, most }]) => this.#fetchScan(queue, guard, most, ask)),
 		]);
@@ -114,7 +121,7 @@ export class PartitionMemory {
 		}
 	}
 
-	async #fetchRecords(keys: string[], ask: Ask): Promise<void> {
+	async fetchRecords(keys: string[], ask: Ask): Promise<void> {
 		if (keys.length === 0) return;
 		const { records } = await ask((store, partition) => store.read(partition, keys));
 		for (const record of records) this.remember(record);

@@ -204,9 +204,12 @@ export class PartitionRunner {
 		}
 		const drafts = [...builder.units];
 		if (setAside.length === 0) this.#memory.scans.clear();
+		const ahead = [...builder.walked].flatMap((queue) => this.#memory.missingAhead(queue));
 		const [again, fetched] = await Promise.all([
 			drafts.length > 0 ? this.#commit(drafts, now) : [],
 			setAside.length > 0 ? this.#fetch(needs) : true,
+			// While the commit is on its way this costs no time; if it fails, whoever needs them asks again.
+			ahead.length > 0 ? this.#memory.fetchRecords(ahead, (question) => this.#line.ask(question)).catch(() => {}) : 0,
 		]);
 		// A window that was fetched while the batch was on its way may have been read before or after it.
 		for (const queue of needs.queues.keys())
@@ -231,7 +234,7 @@ export class PartitionRunner {
 			if (ran === "failed") {
 				taken += 1;
 			} else if (ran === "missing") {
-				needs.add(tx, this.#memory);
+				needs.add(tx);
 				setAside.push(running);
 				taken += 1;
 			} else if (builder.add(running, tx)) taken += 1;

@@ -34,8 +34,8 @@ export class QueueHeads {
 	}
 
 	/** Of the first entries those that are known. */
-	known(queue: string, most: number): readonly Entry[] | undefined {
-		return this.#windows.get(queue)?.entries.slice(0, most);
+	known(queue: string, most: number): readonly Entry[] {
+		return this.#windows.get(queue)?.entries.slice(0, most) ?? [];
 	}
 
 	/** The best entry if any is known; null when the queue is known to be empty; undefined when nothing is known. */
