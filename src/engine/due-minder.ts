@@ -19,6 +19,9 @@ const OUTSIDE_MS = 60_000;
 /** How much of that is remembered. */
 const MOST_OUTSIDE = 10_000;
 
+/** A timer that is late by no more than this is not set anew. */
+const CLOSE_MS = 5;
+
 /** How long nothing is heard of what another engine adds behind an item that is held back. */
 const HELD_BACK_MS = 500;
 
@@ -66,6 +69,8 @@ export class DueMinder {
 	/** What was overdue at the head of the line when it was last looked at for another engine. */
 	#overdue: string | undefined;
 	#disarm: (() => void) | undefined;
+	/** Monotonic time at which the timer fires. */
+	#firesAt = 0;
 	#pass: Promise<void> | undefined;
 	#closed = false;
 
@@ -85,9 +90,9 @@ export class DueMinder {
 
 	/** Something is due at this time of the store. */
 	expect(at: number): void {
-		const wakeAt = at + this.#lagMs;
-		if (this.#closed || wakeAt >= this.#wakeAt) return;
-		this.#arm(wakeAt);
+		if (this.#closed) return;
+		const wakeAt = Math.min(at + this.#lagMs, this.#wakeAt);
+		if (wakeAt < this.#wakeAt || this.#isLate()) this.#arm(wakeAt);
 	}
 
 	/** Whether it is for this engine to mind the partition. */
@@ -112,11 +117,24 @@ export class DueMinder {
 
 	#arm(at: number): void {
 		this.#disarm?.();
+		this.#disarm = undefined;
 		this.#wakeAt = at;
 		if (this.#closed || at === Number.POSITIVE_INFINITY) return;
-		const { clock, runner } = this.#options;
-		const ms = runner.time.known ? Math.max(0, at - runner.time.now()) : 0;
+		const { clock } = this.#options;
+		const ms = this.#msUntil(at);
+		this.#firesAt = clock.monotonic() + ms;
 		this.#disarm = clock.setTimer(ms, () => this.#start());
+	}
+
+	/** Whether the timer was set when the store's time was taken to be earlier than it is, as when its clock is put on. */
+	#isLate(): boolean {
+		if (!this.#disarm) return false;
+		return this.#firesAt > this.#options.clock.monotonic() + this.#msUntil(this.#wakeAt) + CLOSE_MS;
+	}
+
+	#msUntil(at: number): number {
+		const { time } = this.#options.runner;
+		return time.known ? Math.max(0, at - time.now()) : 0;
 	}
 
 	#start(): void {

@@ -338,6 +338,7 @@ export class Engine {
 	#noticed(notice: Notice): void {
 		if (this.#closed) return;
 		if (notice.gap) this.#missed(notice.partition);
+		if (notice.time !== undefined) this.runner(notice.partition).time.hear(notice.time);
 		for (const queue of notice.queues) {
 			if (!queue.startsWith(ELIGIBLE)) continue;
 			const { heads } = this.runner(notice.partition);

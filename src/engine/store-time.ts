@@ -29,8 +29,11 @@ export class StoreTime {
 		this.#stalled = true;
 	}
 
-	/** Takes in a reply's time; `sentAt` is the monotonic time its request left. */
-	hear(time: number, sentAt: number): void {
+	/**
+	 * Takes in a reply's time; `sentAt` is the monotonic time its request left. What nobody asked for may have been under
+	 * way for any time: it can only say that it is later than was thought.
+	 */
+	hear(time: number, sentAt = Number.NEGATIVE_INFINITY): void {
 		const heardAt = this.#monotonic();
 		if (time > this.#time) this.#stalled = false;
 		const estimate = this.#time + heardAt - this.#heardAt;

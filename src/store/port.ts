@@ -150,6 +150,8 @@ export interface Notice {
 	queues: string[];
 	/** The earliest due time, when a commit made it earlier. */
 	due?: number;
+	/** The store's time of the commit it tells of. */
+	time?: number;
 	/** Watched records that changed. */
 	changed: string[];
 	/** Set when notices of this partition may have been missed, as after a reconnect: all of it is to be looked at anew. */

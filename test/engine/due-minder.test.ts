@@ -4,6 +4,8 @@ import type { PartitionRunner } from "../../src/engine/partition-runner.ts";
 import type { QueuePosition } from "../../src/store/port.ts";
 import { VirtualClock } from "../virtual-clock.ts";
 
+const quiet = { random: () => 0, onPass: () => {}, onErrand: async () => {} };
+
 it("what is due anew while a pass goes on is seen to, although the pass has seen to it before", async () => {
 	const clock = new VirtualClock();
 	let line: QueuePosition[] = [{ key: "ex_1", score: clock.now() }];
@@ -31,13 +33,35 @@ it("what is due anew while a pass goes on is seen to, although the pass has seen
 		runner,
 		clock,
 		shared: true,
-		random: () => 0,
-		onPass: () => {},
-		onErrand: async () => {},
+		...quiet,
 		onFailure: (_, error) => expect.fail(String(error)),
 	});
 	minder.look();
 	await clock.advance(10);
 	expect(ticked.sort()).toEqual(["ex_1", "ex_1", "ex_2"]);
+	await minder.close();
+});
+
+it("a timer that was set before the store's clock was put on is set anew when that is heard", async () => {
+	const clock = new VirtualClock();
+	let putOn = 0;
+	const looks: number[] = [];
+	const storeNow = () => clock.now() + putOn;
+	const runner = {
+		time: { known: true, now: storeNow },
+		ask: async () => {
+			looks.push(storeNow());
+			return { time: storeNow(), entries: [] };
+		},
+	} as unknown as PartitionRunner;
+	const onFailure = (_: string, error: unknown) => expect.fail(String(error));
+	const minder = new DueMinder({ runner, clock, shared: true, ...quiet, onFailure });
+	const due = clock.now() + 3000;
+	minder.expect(due);
+	putOn = 2000;
+	minder.expect(due + 100);
+	await clock.advance(1010);
+	expect(looks).toHaveLength(1);
+	expect(looks[0]).toBeLessThan(due + 20);
 	await minder.close();
 });

@@ -1,4 +1,4 @@
-import { type Calm, PATIENCE_MS, TAKE_OVER_MS } from "./closing-acts.ts";
+import { type Calm, PATIENCE_MS } from "./closing-acts.ts";
 import { checkNoneOutlives } from "./grant-watch.ts";
 import { asTenant } from "./tenants.ts";
 import { Violation } from "./violation.ts";
@@ -31,7 +31,7 @@ export async function grant(calm: Calm): Promise<void> {
 	}
 	calm.claimEverywhere(tenant, "w2", lanes, [], 5000);
 	const isServed = () => calm.record(id).lifecyclePhase === "terminal";
-	const wasServed = await stage.until(isServed, grantTtlMs + TAKE_OVER_MS + PATIENCE_MS);
-	for (const partition of stage.network.partitions) checkNoneOutlives(partition, TAKE_OVER_MS + PATIENCE_MS);
+	const wasServed = await stage.until(isServed, grantTtlMs + PATIENCE_MS);
+	for (const partition of stage.network.partitions) checkNoneOutlives(partition, PATIENCE_MS);
 	calm.require(wasServed, `${id} was reserved for ${grantTtlMs} ms, and who waits for it has not been given it`);
 }

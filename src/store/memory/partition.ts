@@ -119,7 +119,7 @@ export class MemoryPartition {
 
 		const commit = writes ? this.commits + 1 : this.commits;
 		this.commits = commit;
-		const notice: Notice = { partition: this.#index, queues: [], changed: [] };
+		const notice: Notice = { partition: this.#index, time, queues: [], changed: [] };
 		const dueBefore = this.#nextDue();
 		let events = 0;
 		const results = batch.units.map((unit): UnitResult => {

@@ -84,7 +84,7 @@ export class SqlitePartition {
 			if (writes) this.#remembered.set(batch.engine, { number: batch.number, reply });
 			return { reply, notice: undefined };
 		}
-		const notice: Notice = { partition: this.#index, queues: [], changed: [] };
+		const notice: Notice = { partition: this.#index, time, queues: [], changed: [] };
 		const results = this.#judgeAll(batch, time, notice);
 		const wrote = results.some((result, n) => result.ok && hasWrites(batch.units[n] as Unit));
 		if (wrote) this.#commits += 1;

@@ -68,9 +68,9 @@ local function isAlone(args)
 	return heard[2] == 1 and heard[4] == 1
 end
 
-local function notify(args, notice)
+local function notify(args, time, notice)
 	if #notice.filled == 0 and #notice.changed == 0 and not notice.due or isAlone(args) then return end
-	local told = { args[PARTITION], notice.due or '', #notice.filled }
+	local told = { args[PARTITION], string.format('%.0f', time), notice.due or '', #notice.filled }
 	for _, name in ipairs(notice.filled) do told[#told + 1] = name end
 	for _, name in ipairs(notice.changed) do told[#told + 1] = name end
 	redis.call('PUBLISH', args[CHANNEL], cjson.encode(told))
@@ -249,7 +249,7 @@ local function commit(keys, args)
 		for k = 1, nRecords do if docNow[k] then tellIfWatched(keys, time, member(k), notice) end end
 		if told > 0 then tellIfWatched(keys, time, EVENT_LOG, notice) end
 	end
-	notify(args, notice)
+	notify(args, time, notice)
 	if writes then
 		local memo = args[NUMBER] .. ' ' .. commits .. ' ' .. time
 		memo = memo .. (#replies > 0 and ' l' .. cmsgpack.pack(replies) or ' a')

@@ -287,9 +287,10 @@ export class ValkeyStore implements Store {
 	}
 
 	#heard(message: string): void {
-		const [partition, due, filled, ...names] = JSON.parse(message) as [string, string, number, ...string[]];
+		const [partition, time, due, filled, ...names] = JSON.parse(message) as [string, string, string, number, ...string[]];
 		const notice: Notice = {
 			partition: Number(partition),
+			time: Number(time),
 			queues: names.slice(0, filled).map(fromText),
 			changed: names
 				.slice(filled)
