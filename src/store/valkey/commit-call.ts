@@ -48,10 +48,10 @@ export class CommitCall {
 	readonly #packed = new RespBuffer();
 	readonly #opening = `$5\r\nFCALL\r\n$${functionName("commit").length}\r\n${functionName("commit")}\r\n`;
 	#shape: number[] = [];
-	#records = new Map<string, number>();
-	#queues = new Map<string, number>();
-	#blobs = new Map<string, number>();
-	#scores = new Map<number, number>();
+	readonly #records = new Places<string>();
+	readonly #queues = new Places<string>();
+	readonly #blobs = new Places<string>();
+	readonly #scores = new Places<number>();
 	#bodyCount = 0;
 	/** By place of a record: the unit, counted from 1, that moves an entry of it. */
 	#movedBy: number[] = [];
@@ -62,10 +62,7 @@ export class CommitCall {
 		for (const part of [this.#call, this.#bodies, this.#versions, this.#events, this.#lengths, this.#packed])
 			part.clear();
 		this.#shape = [];
-		this.#records = new Map();
-		this.#queues = new Map();
-		this.#blobs = new Map();
-		this.#scores = new Map();
+		for (const places of [this.#records, this.#queues, this.#blobs, this.#scores]) places.clear();
 		this.#bodyCount = 0;
 		this.#movedBy = [];
 		this.#movedTwice = false;
@@ -81,32 +78,32 @@ export class CommitCall {
 		const records = this.#records;
 		shape.push(unit.wantsTurn ? 1 : 0, unit.expected.length);
 		for (const [key, version] of unit.expected) {
-			shape.push(placeOf(records, key));
+			shape.push(records.of(key));
 			this.#versions.digits(version, VERSION_WIDTH);
 		}
 		shape.push(unit.put.length);
 		for (const { key, doc } of unit.put) {
-			shape.push(placeOf(records, key));
+			shape.push(records.of(key));
 			this.#bodies.bulkText(doc);
 		}
 		shape.push(unit.removed.length);
-		for (const key of unit.removed) shape.push(placeOf(records, key));
+		for (const key of unit.removed) shape.push(records.of(key));
 		shape.push(unit.events.length);
 		const from = this.#events.length;
 		for (const event of unit.events) {
-			shape.push(placeOf(records, event.owner));
+			shape.push(records.of(event.owner));
 			writeEvent(this.#events, event);
 		}
 		this.#lengths.digits(this.#events.length - from, LENGTH_WIDTH);
 		shape.push(unit.forgotten.length);
-		for (const owner of unit.forgotten) shape.push(placeOf(records, owner));
+		for (const owner of unit.forgotten) shape.push(records.of(owner));
 		shape.push(unit.blobs.length);
 		for (const { key, bytes } of unit.blobs) {
-			shape.push(placeOf(this.#blobs, key));
+			shape.push(this.#blobs.of(key));
 			this.#bodies.bulkBytes(bytes);
 		}
 		shape.push(unit.blobsRemoved.length);
-		for (const key of unit.blobsRemoved) shape.push(placeOf(this.#blobs, key));
+		for (const key of unit.blobsRemoved) shape.push(this.#blobs.of(key));
 		this.#takeEntries(unit.indexRemoved, number);
 		this.#takeEntries(unit.indexAdded, number);
 		this.#bodyCount += unit.put.length + unit.blobs.length;
@@ -117,8 +114,8 @@ export class CommitCall {
 	#takeEntries(entries: readonly IndexEntry[], unit: number): void {
 		this.#shape.push(entries.length);
 		for (const { queue, key, score } of entries) {
-			const record = placeOf(this.#records, key);
-			this.#shape.push(placeOf(this.#queues, queue), record, placeOf(this.#scores, score));
+			const record = this.#records.of(key);
+			this.#shape.push(this.#queues.of(queue), record, this.#scores.of(score));
 			this.#movedTwice ||= (this.#movedBy[record] ?? unit) !== unit;
 			this.#movedBy[record] = unit;
 		}
@@ -128,7 +125,7 @@ export class CommitCall {
 		const call = this.#call;
 		const [records, queues, blobs, scores] = [this.#records, this.#queues, this.#blobs, this.#scores];
 		const keyCount = fixed.length + 2 * records.size + queues.size + blobs.size;
-		const counts = [batch.units.length, records.size, queues.size, blobs.size, queues.get(DUE) ?? 0];
+		const counts = [batch.units.length, records.size, queues.size, blobs.size, queues.find(DUE)];
 		counts.push(prefixes.version.length, scores.size, this.#writes ? 1 : 0, this.#movedTwice ? 1 : 0);
 		pack(this.#packed, counts, this.#shape);
 
@@ -138,10 +135,10 @@ export class CommitCall {
 		call.ascii(this.#opening);
 		call.bulkText(String(keyCount));
 		for (const key of fixed) call.bulkText(key);
-		for (const key of records.keys()) call.bulkName(prefixes.version, key);
-		for (const key of records.keys()) call.bulkName(prefixes.record, key);
-		for (const name of queues.keys()) call.bulkName(prefixes.queue, name);
-		for (const key of blobs.keys()) call.bulkName(prefixes.blob, key);
+		for (const key of records.names) call.bulkName(prefixes.version, key);
+		for (const key of records.names) call.bulkName(prefixes.record, key);
+		for (const name of queues.names) call.bulkName(prefixes.queue, name);
+		for (const key of blobs.names) call.bulkName(prefixes.blob, key);
 		call.bulk(this.#packed);
 		call.bulkText(settings.clock);
 		call.bulkText(String(settings.heard));
@@ -154,18 +151,45 @@ export class CommitCall {
 		call.bulkText(String(settings.partition));
 		call.bulk(this.#events);
 		call.bulk(this.#lengths);
-		for (const score of scores.keys()) call.bulkText(String(score));
+		for (const score of scores.names) call.bulkText(String(score));
 		call.append(this.#bodies);
 		return call.toBuffer();
 	}
 }
 
-function placeOf<N>(places: Map<N, number>, name: N): number {
-	const known = places.get(name);
-	if (known !== undefined) return known;
-	const place = places.size + 1;
-	places.set(name, place);
-	return place;
+/** Names by their places, counted from 1 in the order they first came. */
+class Places<N> {
+	readonly #places = new Map<N, number>();
+	/** A unit names its record again and again. */
+	#last: N | undefined;
+	#lastPlace = 0;
+
+	get size(): number {
+		return this.#places.size;
+	}
+
+	get names(): Iterable<N> {
+		return this.#places.keys();
+	}
+
+	of(name: N): number {
+		if (name === this.#last) return this.#lastPlace;
+		let place = this.#places.get(name);
+		if (place === undefined) this.#places.set(name, (place = this.#places.size + 1));
+		this.#last = name;
+		this.#lastPlace = place;
+		return place;
+	}
+
+	/** 0 for a name that has not come. */
+	find(name: N): number {
+		return this.#places.get(name) ?? 0;
+	}
+
+	clear(): void {
+		this.#places.clear();
+		this.#last = undefined;
+	}
 }
 
 /** Numbers one after the other: a byte each, or two of seven bits when one of them is large. */

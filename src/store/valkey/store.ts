@@ -287,7 +287,7 @@ export class ValkeyStore implements Store {
 	}
 
 	#heard(message: string): void {
-		const [partition, time, due, filled, ...names] = JSON.parse(message) as [string, string, string, number, ...string[]];
+		const [partition, time, due, filled, ...names] = JSON.parse(message) as Told;
 		const notice: Notice = {
 			partition: Number(partition),
 			time: Number(time),
@@ -347,6 +347,9 @@ function entriesOf(flat: readonly string[]): QueuePosition[] {
 }
 
 const entryOf = ({ key, score }: QueuePosition): string => `${toText(key)}\0${score}`;
+
+/** A message about a commit: which queues it filled, then which watched records it changed. */
+type Told = [partition: string, time: string, due: string, filled: number, ...names: string[]];
 
 type RawReply = [time: number, commit: number, looked: number, ...lost: [number, number, ...string[]][]];
 
