@@ -26,6 +26,7 @@ export class Cluster {
 	readonly #kernel: Kernel;
 	readonly #latencies: readonly number[];
 	readonly #makeBackend: (engine: Engine) => LocalBackend;
+	readonly #sweepMs: number | undefined;
 	#started = 0;
 	#shares = "";
 	/** The most often in a row that one command lost, over all engines. */
@@ -36,12 +37,14 @@ export class Cluster {
 		kernel: Kernel,
 		latencies: readonly number[],
 		makeBackend: (engine: Engine) => LocalBackend,
+		sweepMs?: number,
 	) {
 		this.#network = network;
 		this.#random = network.random;
 		this.#kernel = kernel;
 		this.#latencies = latencies;
 		this.#makeBackend = makeBackend;
+		this.#sweepMs = sweepMs;
 	}
 
 	start(slot: number): void {
@@ -56,6 +59,7 @@ export class Cluster {
 			kernel: this.#kernel,
 			engineId: host.name,
 			cachedRecords: this.#random.pick([256, 100_000]),
+			...(this.#sweepMs === undefined ? undefined : { sweepMs: this.#sweepMs }),
 		});
 		const node: Node = { host, backend: this.#makeBackend(engine), store, ready: false };
 		this.nodes[slot] = node;

