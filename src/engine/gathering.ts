@@ -1,4 +1,4 @@
-import type { PartitionRunner } from "./partition-runner.ts";
+import type { PartitionRunner } from "./partition/partition-runner.ts";
 
 /** Work that joins one commit before the next partition is begun: more gains little, and keeps the others waiting. */
 const ENOUGH = 64;

@@ -2,7 +2,7 @@ import type { WorkerNotice } from "../contract/replies.ts";
 import { noticeFor } from "../kernel/reading.ts";
 import { type ExecutionRecord, executionKey } from "../kernel/records/execution.ts";
 import { isFor } from "../kernel/target.ts";
-import type { UnitDraft } from "./unit-draft.ts";
+import type { UnitDraft } from "./partition/unit-draft.ts";
 
 interface Listener {
 	tell: (notice: WorkerNotice) => void;

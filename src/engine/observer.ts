@@ -1,5 +1,5 @@
-import type { BatchReport } from "./partition-runner.ts";
-import type { UnitDraft } from "./unit-draft.ts";
+import type { BatchReport } from "./partition/partition-runner.ts";
+import type { UnitDraft } from "./partition/unit-draft.ts";
 
 /** Someone who counts what an engine does. Called on the hot path: an observer adds up and returns. */
 export interface EngineObserver {

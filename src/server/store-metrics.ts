@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from "prom-client";
-import { takeCensus } from "../engine/census.ts";
 import type { Engine } from "../engine/engine.ts";
-import { queueDepths } from "../engine/queue-depths.ts";
+import { takeCensus } from "../engine/reading/census.ts";
+import { queueDepths } from "../engine/reading/queue-depths.ts";
 
 /** Counted when somebody asks, not as things happen: other engines change them too. */
 export function addStoreMetrics(registry: Registry, { runners, kernel }: Engine, mostLanes: number): void {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { DueMinder } from "../../src/engine/due-minder.ts";
-import type { PartitionRunner } from "../../src/engine/partition-runner.ts";
+import { DueMinder } from "../../src/engine/duties/due-minder.ts";
+import type { PartitionRunner } from "../../src/engine/partition/partition-runner.ts";
 import type { QueuePosition } from "../../src/store/port.ts";
 import { VirtualClock } from "../virtual-clock.ts";
 

@@ -1,5 +1,10 @@
 import { describe, expect, it, test } from "vitest";
-import { fnv1a, MAX_PARTITIONS_PER_SCAN, PartitionScan, ROTATION_WINDOW_MS } from "../../src/engine/partition-scan.ts";
+import {
+	fnv1a,
+	MAX_PARTITIONS_PER_SCAN,
+	PartitionScan,
+	ROTATION_WINDOW_MS,
+} from "../../src/engine/claims/partition-scan.ts";
 
 const INSTANCES = ["", "i", "worker-1", "worker-2", "0197f3b2c5d87e6fa1b2c3d4e5f60718", "größe"];
 

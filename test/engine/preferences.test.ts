@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { EVERY_LANE, Preferences, shareOut } from "../../src/engine/preferences.ts";
+import { EVERY_LANE, Preferences, shareOut } from "../../src/engine/fleet/preferences.ts";
 
 const named = (count: number, run = 0): string[] => Array.from({ length: count }, (_, n) => `engine ${run}-${n}`);
 const countOf = (owners: readonly string[], engine: string): number =>

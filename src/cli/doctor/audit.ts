@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { IndexMender } from "../../engine/index-mender.ts";
-import { type AskPartition, type DriftedEntry, IndexWalk } from "../../engine/index-walk.ts";
+import { IndexMender } from "../../engine/duties/index-mender.ts";
+import { type AskPartition, type DriftedEntry, IndexWalk } from "../../engine/duties/index-walk.ts";
 import { kernel } from "../../kernel/kernel.ts";
 import type { Store } from "../../store/port.ts";
 import { count, emptyTally, MOST_SAMPLES, type Tally } from "./tally.ts";

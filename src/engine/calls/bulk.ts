@@ -1,7 +1,7 @@
 import { type BulkRequest, bulkRequest, checkBulk, MAX_BULK, MAX_BULK_ERRORS } from "../../contract/bulk.ts";
 import { errorBody, FlowFabricError } from "../../contract/errors.ts";
 import type { BulkReply } from "../../contract/replies.ts";
-import { findExecutions } from "../listing.ts";
+import { findExecutions } from "../reading/listing.ts";
 import type { Desk } from "./desk.ts";
 
 type Action = (id: string) => Promise<unknown>;

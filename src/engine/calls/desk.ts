@@ -7,10 +7,10 @@ import { isFor, type Target } from "../../kernel/target.ts";
 import type { StoredRecord } from "../../store/port.ts";
 import type { Engine } from "../engine.ts";
 import type { HolderNotices } from "../holder-notices.ts";
-import type { PartitionRunner } from "../partition-runner.ts";
+import type { PartitionRunner } from "../partition/partition-runner.ts";
+import { corruptRecord } from "../partition/unreadable.ts";
 import { unpack } from "../payloads.ts";
 import { namespaceFor } from "../scope.ts";
-import { corruptRecord } from "../unreadable.ts";
 
 /** On whose behalf calls are made. */
 export interface Caller {

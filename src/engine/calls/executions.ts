@@ -21,12 +21,12 @@ import { checkSetTags, type SetTagsRequest, setTagsRequest } from "../../contrac
 import { decodeEvent } from "../../kernel/events.ts";
 import { type AttemptRecord, attemptKey } from "../../kernel/records/attempt.ts";
 import type { LoggedEvent, LogPosition } from "../../store/port.ts";
-import { decodeCursor, encodeCursor } from "../cursor.ts";
-import { explain } from "../explaining.ts";
-import { findExecutions } from "../listing.ts";
-import { show, showAll } from "../showing.ts";
+import { decodeCursor, encodeCursor } from "../reading/cursor.ts";
+import { explain } from "../reading/explaining.ts";
+import { findExecutions } from "../reading/listing.ts";
+import { show, showAll } from "../reading/showing.ts";
+import { attemptView } from "../reading/views.ts";
 import { createCommand } from "../submission.ts";
-import { attemptView } from "../views.ts";
 import { bulk } from "./bulk.ts";
 import { createTogether, submissionAt } from "./create-together.ts";
 import type { Desk } from "./desk.ts";

@@ -3,9 +3,9 @@ import { FlowFabricError } from "../../contract/errors.ts";
 import { type FeedRequest, feedRequest } from "../../contract/feed.ts";
 import type { EventPage } from "../../contract/replies.ts";
 import { EVENT_LOG } from "../../store/port.ts";
-import { readTrimMark } from "../event-trimmer.ts";
-import { decodeFeedCursor, encodeFeedCursor, type FeedPosition, LAST_INDEX } from "../feed-cursor.ts";
-import { readFeedPage } from "../feed-page.ts";
+import { readTrimMark } from "../duties/event-trimmer.ts";
+import { decodeFeedCursor, encodeFeedCursor, type FeedPosition, LAST_INDEX } from "../reading/feed-cursor.ts";
+import { readFeedPage } from "../reading/feed-page.ts";
 import type { Desk } from "./desk.ts";
 
 /** The events of a namespace, from the logs of all partitions. */

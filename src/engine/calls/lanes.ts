@@ -10,8 +10,8 @@ import {
 } from "../../kernel/placement.ts";
 import { type LaneRecord, type LaneState, laneDefaults, laneHomeKey, laneKey } from "../../kernel/records/lane.ts";
 import type { QueuePosition } from "../../store/port.ts";
-import type { PartitionRunner } from "../partition-runner.ts";
-import { readLanes } from "../showing.ts";
+import type { PartitionRunner } from "../partition/partition-runner.ts";
+import { readLanes } from "../reading/showing.ts";
 import type { Desk } from "./desk.ts";
 
 /** What one partition knows of a lane. */

@@ -8,11 +8,11 @@ import type { CommandOf } from "../../kernel/kernel.ts";
 import type { Offer } from "../../kernel/matching.ts";
 import { resultBlobKey } from "../../kernel/payload.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
-import type { Claim } from "../claim-dispatcher.ts";
-import { sameOffer } from "../offers.ts";
+import type { Claim } from "../claims/claim-dispatcher.ts";
+import { sameOffer } from "../claims/offers.ts";
 import { asValue, contentOf, inlineValue, pack } from "../payloads.ts";
+import { claimedView } from "../reading/views.ts";
 import { checkDelayUntil } from "../submission.ts";
-import { claimedView } from "../views.ts";
 import type { Desk } from "./desk.ts";
 
 const DEFAULT_LEASE_MS = 30_000;

@@ -10,7 +10,7 @@ import {
 	workersRequest,
 } from "../../contract/workers.ts";
 import { type WorkerRecord, workerExpiresAt } from "../../kernel/records/worker.ts";
-import type { PartitionRunner } from "../partition-runner.ts";
+import type { PartitionRunner } from "../partition/partition-runner.ts";
 import type { Desk } from "./desk.ts";
 
 const DEFAULT_TTL_MS = 30_000;

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { IndexMender } from "../../../src/engine/index-mender.ts";
-import { type AskPartition, type DriftedEntry, IndexWalk } from "../../../src/engine/index-walk.ts";
+import { IndexMender } from "../../../src/engine/duties/index-mender.ts";
+import { type AskPartition, type DriftedEntry, IndexWalk } from "../../../src/engine/duties/index-walk.ts";
 import { kernel } from "../../../src/kernel/kernel.ts";
 import { makeExecution } from "../../../src/kernel/records/execution.ts";
 import { encode } from "../../../src/kernel/records/record-types.ts";

@@ -1,0 +1,280 @@
+import type { Clock } from "../../contract/clock.ts";
+import { refusalError } from "../../contract/errors.ts";
+import type { ExecutionRecord } from "../../kernel/records/execution.ts";
+import type { ClaimCommand, ClaimOutcome } from "../../kernel/rules/claim.ts";
+import type { GrantCommand } from "../../kernel/rules/grant.ts";
+import type { UuidMint } from "../mint.ts";
+import type { PartitionRunner } from "../partition/partition-runner.ts";
+import { MAX_UNIT_RECORDS } from "../partition/unit-draft.ts";
+import type { Share } from "./picking.ts";
+import { type Waiter, WaitingClaims } from "./waiting-claims.ts";
+import { type Search, WorkFinder } from "./work-finder.ts";
+import type { Wanted } from "./work-hints.ts";
+
+/** A claim with every default filled in. */
+export interface Claim extends Wanted {
+	workerId: string;
+	instanceId: string;
+	max: number;
+	leaseMs: number;
+	waitMs: number;
+	/** Reserve one for so long instead of leasing. */
+	grantTtlMs?: number;
+	request?: RememberedRequest;
+}
+
+/** A claim whose leases are remembered under a request id. */
+export interface RememberedRequest {
+	key: string;
+	/** Which of the calls under that id this is. */
+	call: string;
+	/** Set when a partition says that another call has taken leases there: this one must take no others. */
+	repeated: boolean;
+}
+
+export interface ClaimDispatcherOptions {
+	runners: readonly PartitionRunner[];
+	clock: Clock;
+	mint: UuidMint;
+	/** Whether other engines may take work too: what is known here of a queue may then be old. */
+	shared: boolean;
+	/** Where this engine comes first for a lane; undefined when it does everywhere. */
+	preferred(lane: string): ReadonlySet<number> | undefined;
+	/** Work that waits beyond what a claim offers; resolves when it has been seen to. */
+	examine(namespace: string, places: readonly [partition: number, queue: string][]): Promise<void> | undefined;
+	/** A lane was found paused: its queues are not looked at again before somebody says so. */
+	onPaused(partition: number, namespace: string, lane: string): void;
+	/** A partition could not be read and was passed over. */
+	onSkipped(partition: number, error: unknown): void;
+}
+
+/** A claim writes two records per execution when an attempt is moved away, and a unit holds only so many. */
+const CLAIMS_PER_COMMAND = MAX_UNIT_RECORDS / 4;
+const INPUT_BUDGET = 4 * 1024 * 1024;
+const RETRY_MIN_MS = 4;
+/** A command passes up to nine entries that lead nowhere, so a call passes at least 256. */
+const PASSES = 32;
+/** A claim waits this long for partitions that are slow to say what they have; it may find work elsewhere. */
+const LOOK_PATIENCE_MS = 1000;
+
+/**
+ * Hands out work. A claim takes what the finder shows it, lane by lane in the order it gave; if there is nothing it waits.
+ * Work wakes the claim that waits longest. A claim that leaves, for whatever reason, wakes the next if work is left.
+ */
+export class ClaimDispatcher {
+	readonly work: WorkFinder;
+	readonly #runners: readonly PartitionRunner[];
+	readonly #clock: Clock;
+	readonly #mint: UuidMint;
+	readonly #onPaused: ClaimDispatcherOptions["onPaused"];
+	readonly #examine: ClaimDispatcherOptions["examine"];
+	readonly waiting: WaitingClaims;
+	#closed = false;
+
+	constructor({ mint, onPaused, examine, ...options }: ClaimDispatcherOptions) {
+		this.#runners = options.runners;
+		this.#clock = options.clock;
+		this.#mint = mint;
+		this.#onPaused = onPaused;
+		this.#examine = examine;
+		this.waiting = new WaitingClaims(options.clock);
+		this.work = new WorkFinder({ ...options, onWork: (queue) => this.waiting.wakeFor(queue) });
+	}
+
+	async claim(claim: Claim, signal?: AbortSignal): Promise<ExecutionRecord[]> {
+		const waiter = this.waiting.enter(claim);
+		const search: Search = {
+			wanted: claim,
+			instanceId: claim.instanceId,
+			answered: 0,
+			failed: 0,
+			passes: PASSES,
+			everywhere: false,
+			onlyKnown: false,
+		};
+		const deadline = this.#clock.monotonic() + claim.waitMs;
+		try {
+			for (let tries = 0; ; tries++) {
+				this.work.turn(search);
+				let taken = await this.#take(claim, search);
+				if (taken.length === 0 && !claim.request?.repeated && (await this.#lookAround(search, waiter, signal))) {
+					taken = await this.#take(claim, search);
+				}
+				if (tries === 0) {
+					const beyond = this.work.beyond(claim);
+					const seenTo = beyond.length > 0 ? this.#examine(claim.namespace, beyond) : undefined;
+					if (taken.length === 0 && seenTo) await seenTo;
+				}
+				const left = deadline - this.#clock.monotonic();
+				const over = left <= 0 || signal?.aborted || this.#closed || claim.request?.repeated;
+				if (taken.length > 0 || over) return taken;
+				// A queue still hot had entries that others took first: look again soon, and less soon each time.
+				const pause = this.work.hasFor(claim) ? Math.min(left, RETRY_MIN_MS * 2 ** Math.min(tries, 8)) : left;
+				await this.waiting.sleep(waiter, pause, signal);
+			}
+		} finally {
+			this.waiting.leave(waiter);
+			// Whoever has got work starts on it before the next looks for more.
+			if (this.waiting.sleeping > 0) {
+				this.#clock.defer(() => this.waiting.wakeNext((wanted) => this.work.hasFor(wanted)));
+			}
+		}
+	}
+
+	/** Ends every wait; the claims come back empty. */
+	close(): void {
+		this.#closed = true;
+		this.work.close();
+		this.waiting.wakeAll();
+	}
+
+	/** True when partitions had to be asked. Work that appears meanwhile does not wait for the slowest of them. */
+	async #lookAround(search: Search, waiter: Waiter, signal: AbortSignal | undefined): Promise<boolean> {
+		const looking = this.work.lookAround(search);
+		if (!looking) return false;
+		const woken = this.waiting.sleep(waiter, LOOK_PATIENCE_MS, signal);
+		await Promise.race([looking, woken]).finally(() => waiter.wake?.());
+		// If it fails later, other claims will tell.
+		looking.catch(() => {});
+		return true;
+	}
+
+	async #take(claim: Claim, search: Search): Promise<ExecutionRecord[]> {
+		const taken: ExecutionRecord[] = [];
+		let budget = INPUT_BUDGET;
+		for (const lane of claim.lanes) {
+			const before = taken.length;
+			let misses = 0;
+			while (taken.length < claim.max && budget > 0 && !claim.request?.repeated) {
+				// Who has got something of a lane starts on it rather than ask the store whether there is more.
+				search.onlyKnown = taken.length > before;
+				const planned = this.work.plan(search, lane, claim.max - taken.length, taken.length === 0);
+				const shares = planned instanceof Promise ? await planned : planned;
+				if (shares.length === 0) break;
+				const { passes } = search;
+				const executions = await this.#takeShares(claim, search, lane, shares, budget, taken.length === 0);
+				for (const execution of executions) {
+					taken.push(execution);
+					budget -= execution.input?.size ?? 0;
+				}
+				if (executions.length > 0) continue;
+				// Others took it first: what is left is asked for once more before this claim goes to sleep.
+				if (search.passes === passes && ++misses > 1) break;
+				if (search.passes <= 0) break;
+			}
+		}
+		return taken;
+	}
+
+	/**
+	 * Takes all shares at once, the budget of input split among them; only if nothing fits that way one after the other.
+	 * What was claimed must be told even if another partition failed, or nobody would know of its lease.
+	 */
+	async #takeShares(
+		claim: Claim,
+		search: Search,
+		lane: string,
+		shares: Share[],
+		budget: number,
+		isFirst: boolean,
+	): Promise<ExecutionRecord[]> {
+		try {
+			const [only] = shares;
+			if (only && shares.length === 1) {
+				return recordsOf(await this.#takeShare(claim, search, lane, only, budget, isFirst));
+			}
+			const split = Math.floor(budget / shares.length);
+			const results = await Promise.allSettled(
+				shares.map((share, n) => this.#takeShare(claim, search, lane, share, split, isFirst && n === 0)),
+			);
+			const taken = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
+			if (taken.length > 0) return recordsOf(taken.sort((a, b) => a.score - b.score));
+			throwIfAllFailed(results);
+			for (const share of shares) {
+				if (claim.request?.repeated) return [];
+				const found = await this.#takeShare(claim, search, lane, share, budget, false);
+				if (found.length > 0) return recordsOf(found);
+			}
+			return [];
+		} finally {
+			this.work.taken(shares);
+		}
+	}
+
+	async #takeShare(
+		claim: Claim,
+		search: Search,
+		lane: string,
+		share: Share,
+		inputBudget: number,
+		atLeastOne: boolean,
+	): Promise<Taken[]> {
+		const { namespace, request } = claim;
+		const outcome = await this.#runners[share.partition]?.run<ClaimOutcome>(
+			this.#command(claim, lane, share, inputBudget, atLeastOne),
+		);
+		if (!outcome) return [];
+		if (!outcome.ok) throw refusalError(outcome);
+		if (outcome.repeated && request) {
+			request.repeated = true;
+			return [];
+		}
+		const { executions, scores } = outcome;
+		if (outcome.lanePaused) this.#onPaused(share.partition, namespace, lane);
+		if (outcome.cleared) search.passes -= 1;
+		else if (executions.length === 0) this.work.ledNowhere(share, outcome.lanePaused === true);
+		for (const record of executions) this.work.served(record);
+		return executions.map((record, n) => ({ record, score: scores[n] ?? 0 }));
+	}
+
+	#command(
+		claim: Claim,
+		lane: string,
+		share: Share,
+		inputBudget: number,
+		atLeastOne: boolean,
+	): ClaimCommand | GrantCommand {
+		const { namespace, offer, workerId, instanceId, leaseMs, grantTtlMs, request } = claim;
+		const { kinds, capabilities } = offer;
+		const { queues } = share;
+		const mint = this.#mint;
+		if (grantTtlMs !== undefined) {
+			const grantUuid = mint.next();
+			const who = { workerId, instanceId, actor: instanceId };
+			return { op: "grant", namespace, lane, queues, kinds, capabilities, ...who, grantUuid, grantTtlMs };
+		}
+		const max = Math.min(share.count, CLAIMS_PER_COMMAND);
+		const command: ClaimCommand = {
+			op: "claim",
+			namespace,
+			lane,
+			queues,
+			kinds,
+			capabilities,
+			max,
+			leaseUuids: Array.from({ length: max }, () => mint.next()),
+			leaseMs,
+			workerId,
+			instanceId,
+			inputBudget,
+			atLeastOne,
+			actor: instanceId,
+		};
+		if (request) command.request = { key: request.key, call: request.call };
+		return command;
+	}
+}
+
+/** An execution that was given out, and where it stood. */
+interface Taken {
+	record: ExecutionRecord;
+	score: number;
+}
+
+const recordsOf = (taken: readonly Taken[]): ExecutionRecord[] => taken.map(({ record }) => record);
+
+/** A partition that cannot be written is passed over; only if none could be is the claim refused. */
+function throwIfAllFailed(results: PromiseSettledResult<unknown>[]): void {
+	const [first] = results;
+	if (first?.status === "rejected" && results.every((result) => result.status === "rejected")) throw first.reason;
+}

@@ -1,0 +1,106 @@
+import type { Clock } from "../../contract/clock.ts";
+import type { Kernel } from "../../kernel/kernel.ts";
+import { isWithin, type Remit } from "../../kernel/remit.ts";
+import type { PartitionRunner } from "../partition/partition-runner.ts";
+import type { DutyLog, Scanner } from "./duty-log.ts";
+import { EventTrimmer } from "./event-trimmer.ts";
+import { IndexReconciler } from "./index-reconciler.ts";
+import type { DriftedEntry } from "./index-walk.ts";
+import type { RouteKeeper } from "./route-keeper.ts";
+import { Sweep } from "./sweep.ts";
+
+export interface ScannersOptions {
+	engineId: string;
+	runners: readonly PartitionRunner[];
+	kernel: Kernel;
+	clock: Clock;
+	routes: RouteKeeper;
+	duties: DutyLog;
+	/** What all this is restricted to; left out when it is not. */
+	remit: Remit | undefined;
+	sweepMs?: number | undefined;
+	/** The partitions that are this engine's to mind. */
+	own(): readonly number[];
+	now(): number;
+	/** These partitions have changed since the last sweep. */
+	onChanged(partitions: readonly number[]): void;
+	/** The index of a partition was put right. */
+	onMended(partition: number, entries: readonly DriftedEntry[]): void;
+	onFault(about: string, error: unknown): void;
+}
+
+/** What is done now and then, whether or not anything called for it. One that fails keeps no other from its turn. */
+export class Scanners {
+	readonly #options: ScannersOptions;
+	readonly #sweep: Sweep;
+	readonly #trimmer: EventTrimmer;
+	readonly #index: IndexReconciler;
+	#closed = false;
+
+	constructor(options: ScannersOptions) {
+		const { engineId, runners, kernel, clock, remit, sweepMs } = options;
+		this.#options = options;
+		this.#trimmer = new EventTrimmer(runners, kernel);
+		this.#index = new IndexReconciler({
+			engineId,
+			runners,
+			kernel,
+			clock,
+			// Of what is of no record nobody can say whose it was: anybody may take it out.
+			isOurs: ({ key, record }) => !remit || !record || isWithin(remit, key, record),
+			onMended: (partition, entries) => options.onMended(partition, entries),
+			onLine: (about, error, isError) => {
+				if (isError) this.failed("index_reconciler", about, error);
+				else options.onFault(about, error);
+			},
+		});
+		this.#sweep = new Sweep({
+			runners,
+			clock,
+			everyMs: sweepMs,
+			onChanged: (changed) => options.onChanged(changed),
+			afterPass: (changed) => this.#afterSweep(changed),
+			onFailure: (error) => options.onFault("the sweep failed and will be made again", error),
+		});
+	}
+
+	/** Begins with the latest commits known. */
+	start(commits: readonly number[]): void {
+		this.#sweep.start(commits);
+	}
+
+	close(): void {
+		this.#closed = true;
+		this.#sweep.close();
+		this.#index.close();
+	}
+
+	failed(name: Scanner, about: string, error: unknown): void {
+		if (this.#closed) return;
+		this.#options.duties.failed(name);
+		this.#options.onFault(about, error);
+	}
+
+	async #afterSweep(changed: readonly number[]): Promise<void> {
+		const { own, routes, remit } = this.#options;
+		await this.#scan("event_trimmer", "events could not be trimmed", () =>
+			this.#trimmer.run(own(), (error) => this.failed("event_trimmer", "events could not be trimmed", error)),
+		);
+		await this.#scan("unblock", "blocked work could not be looked over", () => routes.pass(own(), changed, remit));
+		await this.#scan("index_reconciler", "the index could not be looked over", () => this.#index.pass(own(), changed));
+	}
+
+	/** One pass of something that is not due at a time of its own; its next one comes whatever becomes of this. */
+	async #scan(name: Scanner, about: string, pass: () => Promise<number>): Promise<void> {
+		if (this.#closed) return;
+		const { clock, duties, now } = this.#options;
+		const startedAt = now();
+		const began = clock.monotonic();
+		try {
+			const items = await pass();
+			duties.ran(name, startedAt, clock.monotonic() - began, { items });
+		} catch (error) {
+			this.failed(name, about, error);
+		}
+	}
+}

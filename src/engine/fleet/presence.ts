@@ -1,0 +1,139 @@
+import type { Clock } from "../../contract/clock.ts";
+import type { EnginesRecord } from "../../kernel/records/engines.ts";
+import type {
+	AnnounceCommand,
+	AnnounceOutcome,
+	WithdrawCommand,
+	WithdrawOutcome,
+} from "../../kernel/rules/announce.ts";
+import type { PartitionRunner } from "../partition/partition-runner.ts";
+
+/** How an engine says that it is there. */
+export interface PresenceTimes {
+	/** It counts as there for this long after it last said so. */
+	ttlMs: number;
+	/** How often it says so while there are others. */
+	beatMs: number;
+	/** How often it does so alone: all it has to hear then is whether somebody came. */
+	aloneMs: number;
+}
+
+const TIMES: PresenceTimes = { ttlMs: 2500, beatMs: 1000, aloneMs: 5000 };
+/** An engine that closes does not wait longer than this for a store to take note of it. */
+const WITHDRAW_MS = 500;
+
+export interface PresenceOptions {
+	engineId: string;
+	/** The runner of the partition where engines meet. */
+	runner: PartitionRunner;
+	clock: Clock;
+	times?: Partial<PresenceTimes>;
+	/** What this engine's scanners are restricted to, by name; empty when they are not. */
+	remit?: string;
+	/** The lanes for which workers claim from this engine. */
+	claims(): readonly string[];
+	/** Told who is there whenever that may have changed, in the order of their ids, this engine among them. */
+	onLive(engines: readonly LiveEngine[]): void;
+	/** Told when it could not be said, once until it could again. */
+	onFailure(error: unknown): void;
+}
+
+export interface LiveEngine {
+	id: string;
+	claims: readonly string[];
+	remit?: string;
+}
+
+/**
+ * This engine among the others on its store. It says that it is there and hears who else is, in one commit; an engine
+ * that does not say so again is taken for dead the moment its time is over. Nothing is right or wrong because of who is
+ * taken to be there: it only keeps engines out of each other's way. So an engine that cannot be heard, or cannot hear,
+ * ends up minding everything, and does no harm by it.
+ */
+export class Presence {
+	readonly #options: PresenceOptions;
+	readonly #times: PresenceTimes;
+	#engines: EnginesRecord["engines"] = {};
+	#disarm: () => void = () => {};
+	#beating = false;
+	#started = false;
+	#failing = false;
+	#closed = false;
+
+	constructor(options: PresenceOptions) {
+		this.#options = options;
+		this.#times = { ...TIMES, ...options.times };
+	}
+
+	/** Says for the first time that it is there; if that fails it is said again like any other time. */
+	start(): Promise<void> {
+		this.#started = true;
+		return this.#beat();
+	}
+
+	/** Leaves, so that nobody has to wait for its time to be over. */
+	async close(): Promise<void> {
+		this.#closed = true;
+		this.#disarm();
+		if (!this.#started) return;
+		const { runner, clock, engineId } = this.#options;
+		const command: WithdrawCommand = { op: "withdraw", engineId };
+		let disarm = () => {};
+		await Promise.race([
+			runner.run<WithdrawOutcome>(command).catch(() => undefined),
+			new Promise<void>((resolve) => (disarm = clock.setTimer(WITHDRAW_MS, resolve))),
+		]);
+		disarm();
+	}
+
+	async #beat(): Promise<void> {
+		const { runner, engineId, claims, remit, onFailure } = this.#options;
+		this.#beating = true;
+		this.#arm();
+		const self = { claims: claims(), ...(remit ? { remit } : undefined) };
+		const command: AnnounceCommand = { op: "announce", engineId, ttlMs: this.#times.ttlMs, ...self };
+		try {
+			const outcome = await runner.run<AnnounceOutcome>(command);
+			if (outcome.ok) this.#engines = outcome.engines;
+			this.#failing = false;
+		} catch (error) {
+			if (!this.#closed && !this.#failing) onFailure(error);
+			this.#failing = true;
+		}
+		this.#beating = false;
+		this.#tell();
+		this.#arm();
+	}
+
+	/** Its own beat, or the end of another's time, whichever comes first. */
+	#arm(): void {
+		this.#disarm();
+		if (this.#closed) return;
+		const { runner, clock, engineId } = this.#options;
+		const now = runner.time.now();
+		const others = Object.entries(this.#engines).filter(([id]) => id !== engineId);
+		const ends = others.map(([, { until }]) => until - now).filter((ms) => ms > 0);
+		const beatMs = others.length > 0 ? this.#times.beatMs : this.#times.aloneMs;
+		this.#disarm = clock.setTimer(Math.min(beatMs, ...ends), () => this.#wake());
+	}
+
+	/** While a beat is on its way, as when the store does not answer, time goes on all the same. */
+	#wake(): void {
+		if (this.#closed) return;
+		if (!this.#beating) return void this.#beat();
+		this.#tell();
+		this.#arm();
+	}
+
+	#tell(): void {
+		if (this.#closed) return;
+		const { runner, engineId, claims, remit, onLive } = this.#options;
+		const now = runner.time.now();
+		const others = Object.entries(this.#engines).filter(([id, { until }]) => id !== engineId && until > now);
+		const engines: LiveEngine[] = [
+			{ id: engineId, claims: claims(), ...(remit ? { remit } : undefined) },
+			...others.map(([id, { until: _, ...seen }]) => ({ id, ...seen })),
+		];
+		onLive(engines.sort((a, b) => (a.id < b.id ? -1 : 1)));
+	}
+}

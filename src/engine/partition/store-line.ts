@@ -1,0 +1,77 @@
+import type { Clock } from "../../contract/clock.ts";
+import { refusalError } from "../../contract/errors.ts";
+import { refuse } from "../../kernel/outcome.ts";
+import { type Store, StoreError } from "../../store/port.ts";
+import { StoreTime } from "./store-time.ts";
+
+const RETRY_MIN_MS = 20;
+const RETRY_MAX_MS = 2000;
+/** A gap in hearing the store from here on gives lease holders time to renew. */
+const OUTAGE_MS = 1000;
+
+export interface StoreLineOptions {
+	store: Store;
+	partition: number;
+	clock: Clock;
+	random: () => number;
+}
+
+/** The line to one partition of the store: what time it is there, and since when it can be heard. */
+export class StoreLine {
+	readonly time: StoreTime;
+	/** Store time since when this partition could be written without a gap. */
+	writableSince = 0;
+	/** How often writing has begun: at the start, and after every outage. */
+	openings = 0;
+	readonly #options: StoreLineOptions;
+	#troubleSince: number | undefined;
+
+	constructor(options: StoreLineOptions) {
+		this.#options = options;
+		this.time = new StoreTime(() => options.clock.monotonic());
+	}
+
+	async ask<T extends { time: number }>(question: (store: Store, partition: number) => Promise<T>): Promise<T> {
+		const { store, partition, clock } = this.#options;
+		const sentAt = clock.monotonic();
+		const answer = await question(store, partition);
+		this.time.hear(answer.time, sentAt);
+		// A store may wait for its servers by itself: what others asked of it has waited as long.
+		if (clock.monotonic() - sentAt > OUTAGE_MS) this.opened();
+		return answer;
+	}
+
+	/** How long nothing has worked, in milliseconds. */
+	get trouble(): number {
+		return this.#troubleSince === undefined ? 0 : this.#options.clock.monotonic() - this.#troubleSince;
+	}
+
+	/** Writing is possible from now on. */
+	opened(): void {
+		this.writableSince = this.time.now();
+		this.openings += 1;
+	}
+
+	worked(): void {
+		if (this.#troubleSince === undefined) return;
+		if (this.trouble > OUTAGE_MS) this.opened();
+		this.#troubleSince = undefined;
+	}
+
+	failed(): void {
+		this.#troubleSince ??= this.#options.clock.monotonic();
+	}
+
+	/** Before the next try: longer each time, and spread, so that engines do not come back all at once. */
+	pause(tries: number): Promise<void> {
+		const { clock, random } = this.#options;
+		const ms = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(tries, 10)) * (0.5 + random() / 2);
+		return new Promise((resolve) => {
+			clock.setTimer(ms, resolve);
+		});
+	}
+}
+
+/** What a caller is told when the store did not do as asked. */
+export const storeRefusal = (error: unknown): Error =>
+	refusalError(refuse(error instanceof StoreError ? error.code : "store_unavailable"), error);

@@ -1,0 +1,66 @@
+import type { Kernel } from "../../kernel/kernel.ts";
+import { LANES, ROUTE, WORKERS } from "../../kernel/placement.ts";
+import type { LaneHomeRecord, LaneState } from "../../kernel/records/lane.ts";
+import type { PartitionRunner } from "../partition/partition-runner.ts";
+
+/** A lane that is not open. */
+export interface ClosedLane {
+	namespace: string;
+	lane: string;
+	state: LaneState;
+}
+
+/** Who and what is there just now beside the executions, whichever engine they came to. */
+export interface Census {
+	/** Worker instances in the registry, by namespace. */
+	workers: ReadonlyMap<string, number>;
+	/** Executions set aside because no live worker can serve them. */
+	unserved: number;
+	closedLanes: readonly ClosedLane[];
+}
+
+export async function takeCensus(
+	runners: readonly PartitionRunner[],
+	kernel: Pick<Kernel, "decode">,
+	mostLanes: number,
+): Promise<Census> {
+	const workers = new Map<string, number>();
+	const closedLanes: ClosedLane[] = [];
+	let unserved = 0;
+	await Promise.all(
+		runners.map(async (runner) => {
+			const [registered, waiting, lanes] = await Promise.all([
+				runner.ask((store, partition) => store.queueSizes(partition, WORKERS)),
+				runner.ask((store, partition) => store.queueSizes(partition, ROUTE)),
+				closedIn(runner, kernel, mostLanes),
+			]);
+			for (const { queue, size } of registered.queues) {
+				const namespace = queue.slice(WORKERS.length);
+				workers.set(namespace, (workers.get(namespace) ?? 0) + size);
+			}
+			for (const { size } of waiting.queues) unserved += size;
+			closedLanes.push(...lanes);
+		}),
+	);
+	return { workers, unserved, closedLanes: closedLanes.slice(0, mostLanes) };
+}
+
+/** Lanes with their home in this partition that are paused or draining. */
+async function closedIn(runner: PartitionRunner, kernel: Pick<Kernel, "decode">, most: number): Promise<ClosedLane[]> {
+	const { queues } = await runner.ask((store, partition) => store.queues(partition, LANES));
+	const pages = await Promise.all(
+		queues.slice(0, most).map((queue) => runner.ask((store, partition) => store.first(partition, queue, most))),
+	);
+	const keys = pages.flatMap(({ entries }) => entries.map(({ key }) => key)).slice(0, most);
+	if (keys.length === 0) return [];
+	const { records } = await runner.ask((store, partition) => store.read(partition, keys));
+	return records.flatMap(({ key, version, doc }): ClosedLane[] => {
+		if (version === 0) return [];
+		try {
+			const { namespace, lane, state } = kernel.decode(key, doc) as LaneHomeRecord;
+			return state === "open" ? [] : [{ namespace, lane, state }];
+		} catch {
+			return [];
+		}
+	});
+}

@@ -1,0 +1,161 @@
+import type { Explanation } from "../../contract/replies.ts";
+import { canServe, describeLack, offersAll } from "../../kernel/matching.ts";
+import { eligibleQueuePrefix, isClaimable, queueScore, ticketScore } from "../../kernel/placement.ts";
+import { describeBlocking, stateAt } from "../../kernel/reading.ts";
+import type { ExecutionRecord } from "../../kernel/records/execution.ts";
+import { type LaneRecord, laneDefaults, laneKey } from "../../kernel/records/lane.ts";
+import { fairQueue, type TicketRecord, ticketKey } from "../../kernel/records/ticket.ts";
+import type { WorkerRecord } from "../../kernel/records/worker.ts";
+import { publicState } from "../../kernel/state.ts";
+import type { QueuePosition } from "../../store/port.ts";
+import type { Desk } from "../calls/desk.ts";
+import type { PartitionRunner } from "../partition/partition-runner.ts";
+import { readLanes } from "./showing.ts";
+
+/** Entries counted one by one before a position is told as "at least". */
+const MOST_COUNTED = 10_000;
+const PAGE = 1000;
+
+/** Works out, from the store and now, why an execution does not run. */
+export async function explain(desk: Desk, id: string): Promise<Explanation> {
+	const { record, runner } = await desk.read(id);
+	const key = laneKey(record.namespace, record.lane);
+	const lane = (await readLanes(desk, runner, [key])).get(key) ?? laneDefaults;
+	const now = runner.time.now();
+	const explanation: Explanation = {
+		id,
+		publicState: publicState(record),
+		state: stateAt(record, lane, now),
+		summary: "",
+		reasons: [],
+		lane: { name: record.lane, state: lane.state === "open" ? "active" : lane.state },
+		examinedAt: now,
+	};
+	if (record.lifecyclePhase === "runnable") await explainWaiting(desk, record, runner, lane, explanation);
+	else explanation.reasons.push(describeOther(record));
+	explanation.summary = explanation.reasons[0] ?? "";
+	return explanation;
+}
+
+function describeOther({
+	lifecyclePhase,
+	lease,
+	cancel,
+	terminalOutcome,
+	completedAt,
+	failure,
+}: ExecutionRecord): string {
+	if (lifecyclePhase === "active" && lease) {
+		const until = new Date(lease.expiresAt).toISOString();
+		const asked = cancel ? "; it was asked to stop" : "";
+		return `it runs on ${lease.instanceId}, under a lease until ${until}${asked}`;
+	}
+	const why = failure ? `: ${failure.reason}` : "";
+	return `it ended ${terminalOutcome === "success" ? "well" : terminalOutcome} at ${new Date(completedAt).toISOString()}${why}`;
+}
+
+async function explainWaiting(
+	desk: Desk,
+	record: ExecutionRecord,
+	runner: PartitionRunner,
+	lane: LaneRecord,
+	explanation: Explanation,
+): Promise<void> {
+	const { reasons } = explanation;
+	const waits = isClaimable(record);
+	const isRoute = record.eligibilityState === "blocked_by_route";
+	if (!waits && !isRoute) reasons.push(describeBlocking(record, lane));
+	if (lane.state === "paused") reasons.push(`lane ${record.lane} is paused`);
+	const { engine } = desk;
+	const { workers } = await engine.registry.read(record.namespace, (key, error) =>
+		engine.fault(`record ${key} cannot be read`, error),
+	);
+	const able = workers.filter((worker) => takes(worker, record));
+	explanation.workers = { live: workers.length, able: able.length };
+	const lack = missingIn(record, workers);
+	if (lack) {
+		explanation.missingCapabilities = lack;
+		reasons.push(describeLack(record.requiredCapabilities, workers));
+	} else if (isRoute) reasons.push("a worker that can serve it has come; it is about to be released");
+	else if (workers.length > 0 && able.length === 0)
+		reasons.push(`no live worker takes kind ${record.kind} on lane ${record.lane}`);
+	if (!waits) return;
+	explanation.position = await positionOf(desk, record, runner);
+	const { ahead, exact, aheadInKey } = explanation.position;
+	const count = `${exact ? "" : "at least "}${ahead}`;
+	reasons.push(
+		ahead === 0
+			? `it is next on lane ${record.lane}${workers.length === 0 ? ", and no worker is registered" : ""}`
+			: `${count} stand before it on lane ${record.lane}`,
+	);
+	if (aheadInKey) reasons.push(`${aheadInKey} of its fairness key ${record.fairnessKey} come before it`);
+}
+
+const takes = (worker: WorkerRecord, record: ExecutionRecord): boolean =>
+	worker.lanes.includes(record.lane) && canServe(worker, record);
+
+/** What nobody offers, or all that is required when nobody offers it together; undefined when somebody does. */
+function missingIn({ requiredCapabilities }: ExecutionRecord, workers: readonly WorkerRecord[]): string[] | undefined {
+	if (requiredCapabilities.length === 0) return undefined;
+	if (workers.some(({ capabilities }) => offersAll(capabilities, requiredCapabilities))) return undefined;
+	const missing = requiredCapabilities.filter(
+		(token) => !workers.some((worker) => worker.capabilities.includes(token)),
+	);
+	return missing.length > 0 ? missing : [...requiredCapabilities];
+}
+
+/** How much of its lane, in all partitions, would be handed out before it to somebody who can serve everything. */
+async function positionOf(
+	desk: Desk,
+	record: ExecutionRecord,
+	runner: PartitionRunner,
+): Promise<NonNullable<Explanation["position"]>> {
+	const place = { score: queueScore(record), key: record.id };
+	const aheadInKey = record.fairnessKey ? await countBefore(runner, fairQueue(record), place, MOST_COUNTED) : 0;
+	const standing = record.fairnessKey ? await ticketPlace(desk, record, runner) : place;
+	const prefix = eligibleQueuePrefix(record.namespace, record.lane);
+	let ahead = 0;
+	for (const each of desk.engine.runners) {
+		const { queues } = await each.ask((store, partition) => store.queues(partition, prefix));
+		for (const queue of queues) {
+			if (ahead < MOST_COUNTED) ahead += await countBefore(each, queue, standing ?? place, MOST_COUNTED - ahead);
+		}
+	}
+	const exact = ahead < MOST_COUNTED && aheadInKey < MOST_COUNTED;
+	return { ahead: ahead + aheadInKey, exact, ...(aheadInKey > 0 ? { aheadInKey } : undefined) };
+}
+
+async function ticketPlace(
+	desk: Desk,
+	record: ExecutionRecord,
+	runner: PartitionRunner,
+): Promise<QueuePosition | undefined> {
+	const key = ticketKey(record);
+	const { records } = await runner.ask((store, partition) => store.read(partition, [key]));
+	const [stored] = records;
+	const ticket = stored && stored.version > 0 ? desk.decodeReadable<TicketRecord>(stored) : undefined;
+	return ticket && { key, score: ticketScore(ticket) };
+}
+
+async function countBefore(
+	runner: PartitionRunner,
+	queue: string,
+	place: QueuePosition,
+	most: number,
+): Promise<number> {
+	let count = 0;
+	let after: QueuePosition | undefined;
+	while (count < most) {
+		const page = Math.min(PAGE, most - count);
+		const position = after;
+		const { entries } = await runner.ask((store, partition) => store.first(partition, queue, page, position));
+		const before = entries.findIndex(
+			({ score, key }) => score > place.score || (score === place.score && key >= place.key),
+		);
+		if (before >= 0) return count + before;
+		count += entries.length;
+		if (entries.length < page) return count;
+		after = entries.at(-1);
+	}
+	return count;
+}

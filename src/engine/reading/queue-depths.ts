@@ -1,0 +1,49 @@
+import { createdAtOfListEntry, LIST, listQueueSubject } from "../../kernel/placement.ts";
+import { PUBLIC_STATES, type PublicState } from "../../kernel/state.ts";
+import type { PartitionRunner } from "../partition/partition-runner.ts";
+
+export interface QueueDepth {
+	namespace: string;
+	lane: string;
+	state: PublicState;
+	size: number;
+	/** Age of the oldest, from its creation; left out for what has ended. */
+	oldestMs?: number;
+}
+
+const ENDED: ReadonlySet<PublicState> = new Set(["completed", "failed", "cancelled", "expired", "skipped"]);
+const OPEN: ReadonlySet<PublicState> = new Set(PUBLIC_STATES.filter((state) => !ENDED.has(state)));
+
+/** How many executions every lane holds, over all namespaces; at most so many lanes and states, the fullest first. */
+export async function queueDepths(runners: readonly PartitionRunner[], most: number): Promise<QueueDepth[]> {
+	const depths = new Map<string, QueueDepth & { holders: PartitionRunner[] }>();
+	const sizes = await Promise.all(
+		runners.map((runner) => runner.ask((store, partition) => store.queueSizes(partition, LIST))),
+	);
+	sizes.forEach(({ queues }, partition) => {
+		const runner = runners[partition] as PartitionRunner;
+		for (const { queue, size } of queues) {
+			const known = depths.get(queue);
+			if (!known) depths.set(queue, { ...listQueueSubject(queue), size, holders: [runner] });
+			else {
+				known.size += size;
+				known.holders.push(runner);
+			}
+		}
+	});
+	const fullest = [...depths].sort(([, a], [, b]) => b.size - a.size).slice(0, most);
+	return Promise.all(
+		fullest.map(async ([queue, { holders, ...depth }]) => {
+			if (!OPEN.has(depth.state)) return depth;
+			const ages = await Promise.all(holders.map((runner) => oldestIn(runner, queue)));
+			return { ...depth, oldestMs: Math.max(0, ...ages) };
+		}),
+	);
+}
+
+/** A list queue has the newest first. */
+async function oldestIn(runner: PartitionRunner, queue: string): Promise<number> {
+	const { entries } = await runner.ask((store, partition) => store.last(partition, queue, 1));
+	const [oldest] = entries;
+	return oldest ? runner.time.now() - createdAtOfListEntry(oldest) : 0;
+}

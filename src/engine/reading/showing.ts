@@ -1,0 +1,53 @@
+import type { Execution } from "../../contract/replies.ts";
+import { isClaimable } from "../../kernel/placement.ts";
+import type { ExecutionRecord } from "../../kernel/records/execution.ts";
+import { type LaneRecord, laneDefaults, laneKey } from "../../kernel/records/lane.ts";
+import type { Desk } from "../calls/desk.ts";
+import type { PartitionRunner } from "../partition/partition-runner.ts";
+import { executionView } from "./views.ts";
+
+export interface Found {
+	record: ExecutionRecord;
+	runner: PartitionRunner;
+}
+
+export async function show(desk: Desk, found: Found): Promise<Execution> {
+	const [shown] = await showAll(desk, [found]);
+	return shown as Execution;
+}
+
+/** Whether work that waits is held by its lane is not written on it: the copies of the lanes tell, one read a partition. */
+export async function showAll(desk: Desk, found: readonly Found[]): Promise<Execution[]> {
+	const wanted = new Map<PartitionRunner, Set<string>>();
+	for (const { record, runner } of found) {
+		if (!isClaimable(record)) continue;
+		const keys = wanted.get(runner) ?? new Set();
+		wanted.set(runner, keys.add(laneKey(record.namespace, record.lane)));
+	}
+	const copies = new Map<PartitionRunner, Map<string, LaneRecord>>();
+	await Promise.all(
+		[...wanted].map(async ([runner, keys]) => {
+			copies.set(runner, await readLanes(desk, runner, [...keys]));
+		}),
+	);
+	return found.map(({ record, runner }) => {
+		const copy = copies.get(runner)?.get(laneKey(record.namespace, record.lane));
+		return executionView(record, copy ?? laneDefaults, runner.time.now());
+	});
+}
+
+/** A partition's copies of lanes that were ever changed. */
+export async function readLanes(
+	desk: Desk,
+	runner: PartitionRunner,
+	keys: readonly string[],
+): Promise<Map<string, LaneRecord>> {
+	const lanes = new Map<string, LaneRecord>();
+	if (keys.length === 0) return lanes;
+	const { records } = await runner.ask((store, partition) => store.read(partition, keys));
+	for (const stored of records) {
+		const copy = stored.version > 0 ? desk.decodeReadable<LaneRecord>(stored) : undefined;
+		if (copy) lanes.set(stored.key, copy);
+	}
+	return lanes;
+}
