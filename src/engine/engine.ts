@@ -152,7 +152,16 @@ export class Engine {
 			onArrival: (namespace, capabilities) => this.routes.released(namespace, capabilities),
 			onFailure: (error) => this.#scanners.failed("worker_expiry", "workers could not be kept registered", error),
 		});
-		this.pausedLanes = new PausedLanes(this);
+		const { runners, kernel, store, watchers } = this;
+		this.pausedLanes = new PausedLanes({
+			runners,
+			kernel,
+			store,
+			watchers,
+			onOpened: async (partition) => {
+				if (!this.#closed) await this.dispatcher.work.lookAt([partition]);
+			},
+		});
 		this.dispatcher = new ClaimDispatcher({
 			runners: this.runners,
 			clock: this.clock,

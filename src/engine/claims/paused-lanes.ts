@@ -1,17 +1,29 @@
+import type { Kernel } from "../../kernel/kernel.ts";
 import { type LaneRecord, laneKey } from "../../kernel/records/lane.ts";
-import type { Engine } from "../engine.ts";
+import type { Store } from "../../store/port.ts";
+import type { PartitionRunner } from "../partition/partition-runner.ts";
+import type { Watchers } from "../watchers.ts";
+
+export interface PausedLanesOptions {
+	runners: readonly PartitionRunner[];
+	kernel: Kernel;
+	store: Store;
+	watchers: Watchers;
+	/** A lane is no longer known to be paused in this partition. */
+	onOpened(partition: number): Promise<void>;
+}
 
 /**
  * Lanes that claims found paused. Their queues are no longer looked at, so somebody must hear when a lane opens again:
  * its copy is watched from then on, and read once after the watch stands, lest it opened before that.
  */
 export class PausedLanes {
-	readonly #engine: Engine;
+	readonly #options: PausedLanesOptions;
 	readonly #watched = new Map<string, () => void>();
 	readonly #checks = new Set<Promise<void>>();
 
-	constructor(engine: Engine) {
-		this.#engine = engine;
+	constructor(options: PausedLanesOptions) {
+		this.#options = options;
 	}
 
 	found(partition: number, namespace: string, lane: string): void {
@@ -22,7 +34,8 @@ export class PausedLanes {
 			const checked = this.#check(partition, key, name).finally(() => this.#checks.delete(checked));
 			this.#checks.add(checked);
 		};
-		const stops = [this.#engine.watchers.add(key, check), this.#engine.store.watch(partition, key)];
+		const { watchers, store } = this.#options;
+		const stops = [watchers.add(key, check), store.watch(partition, key)];
 		this.#watched.set(name, () => {
 			for (const stop of stops) stop();
 		});
@@ -35,7 +48,7 @@ export class PausedLanes {
 	}
 
 	async #check(partition: number, key: string, name: string): Promise<void> {
-		const { runners, kernel, dispatcher } = this.#engine;
+		const { runners, kernel, onOpened } = this.#options;
 		try {
 			const answer = await runners[partition]?.ask((store, at) => store.read(at, [key]));
 			const [stored] = answer?.records ?? [];
@@ -45,6 +58,6 @@ export class PausedLanes {
 			// Not known to be paused any more: looking at its queues does no harm.
 		}
 		this.#watched.get(name)?.();
-		if (this.#watched.delete(name) && !this.#engine.closed) await dispatcher.work.lookAt([partition]);
+		if (this.#watched.delete(name)) await onOpened(partition);
 	}
 }
