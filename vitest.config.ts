@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/longest-first.ts";
 
 export default defineConfig({
 	test: {
@@ -6,6 +7,7 @@ export default defineConfig({
 		testTimeout: 60_000,
 		hookTimeout: 60_000,
 		maxWorkers: 2,
+		sequence: { sequencer: LongestFirst },
 		reporters: ["default", "./test/conformance/case-count.ts"],
 	},
 });

@@ -125,14 +125,14 @@ export const widestRows: readonly PublicRow[] = [
 	...(hasValkey() ? [valkeyRow("valkey", sharedValkey, 256, inProcess)] : []),
 ];
 
-/** In a file of their own, so that they run beside the others. */
-export const valkeyRows: readonly PublicRow[] = hasValkey()
-	? [
-			valkeyRow("valkey", sharedValkey, 8, inProcess),
-			valkeyRow("valkey cluster", sharedCluster, 8, inProcess),
-			valkeyRow("valkey cluster", sharedCluster, 8, overHttp),
-		]
-	: [];
+/** In files of their own, so that they run beside each other. */
+export const valkeyRows = onValkey(() => valkeyRow("valkey", sharedValkey, 8, inProcess));
+export const clusterRows = onValkey(() => valkeyRow("valkey cluster", sharedCluster, 8, inProcess));
+export const clusterOverHttpRows = onValkey(() => valkeyRow("valkey cluster", sharedCluster, 8, overHttp));
+
+function onValkey(row: () => PublicRow): readonly PublicRow[] {
+	return hasValkey() ? [row()] : [];
+}
 
 function memoryRow(partitions: number, way: Way): PublicRow {
 	return {
