@@ -1,6 +1,14 @@
 import Type, { type Static, type TEnum, type TSchema } from "typebox";
 import { ERRORS, type ErrorCode } from "../kernel/errors.ts";
-import { PUBLIC_STATES } from "../kernel/state.ts";
+import {
+	ATTEMPT_STATES,
+	BLOCKING_REASONS,
+	ELIGIBILITY_STATES,
+	LIFECYCLE_PHASES,
+	OWNERSHIP_STATES,
+	PUBLIC_STATES,
+	TERMINAL_OUTCOMES,
+} from "../kernel/state.ts";
 import { policy } from "./executions.ts";
 import type * as replies from "./replies.ts";
 
@@ -50,47 +58,12 @@ export const createdItem = Type.Object({
 });
 
 const state = Type.Object({
-	lifecyclePhase: one("runnable", "active", "suspended", "terminal"),
-	ownershipState: one("unowned", "leased", "granted", "lease_expired"),
-	eligibilityState: one(
-		"eligible_now",
-		"not_eligible_until_time",
-		"blocked_by_dependencies",
-		"blocked_by_budget",
-		"blocked_by_quota",
-		"blocked_by_route",
-		"blocked_by_lane_state",
-		"blocked_by_operator",
-		"not_applicable",
-	),
-	blockingReason: one(
-		"none",
-		"waiting_for_worker",
-		"waiting_for_retry_backoff",
-		"waiting_for_resume_delay",
-		"waiting_for_delay",
-		"waiting_for_signal",
-		"waiting_for_approval",
-		"waiting_for_callback",
-		"waiting_for_tool_result",
-		"waiting_for_children",
-		"waiting_for_budget",
-		"waiting_for_quota",
-		"waiting_for_capable_worker",
-		"paused_by_operator",
-		"paused_by_policy",
-		"paused_by_flow_cancel",
-	),
-	terminalOutcome: one("none", "success", "failed", "cancelled", "expired", "skipped"),
-	attemptState: one(
-		"none",
-		"pending_first_attempt",
-		"running_attempt",
-		"attempt_interrupted",
-		"pending_retry_attempt",
-		"pending_replay_attempt",
-		"attempt_terminal",
-	),
+	lifecyclePhase: one(...LIFECYCLE_PHASES),
+	ownershipState: one(...OWNERSHIP_STATES),
+	eligibilityState: one(...ELIGIBILITY_STATES),
+	blockingReason: one(...BLOCKING_REASONS),
+	terminalOutcome: one(...TERMINAL_OUTCOMES),
+	attemptState: one(...ATTEMPT_STATES),
 });
 
 export const execution = Type.Object({

@@ -1,6 +1,7 @@
 import type { Store } from "../../src/store/port.ts";
 
-const CALLS = [
+/** Every question a store is asked and has to answer. */
+export const STORE_CALLS = [
 	"read",
 	"readBlobs",
 	"first",
@@ -10,8 +11,11 @@ const CALLS = [
 	"standing",
 	"commit",
 	"lastCommit",
+	"events",
+	"trimEvents",
+	"scan",
+	"scanBlobs",
 ] as const;
-const LONG_CALLS = ["events", "trimEvents", "scan", "scanBlobs"] as const;
 
 /**
  * Counts the calls a store has not answered yet. Time must not go on while one is on its way: an engine is idle then, but
@@ -19,7 +23,7 @@ const LONG_CALLS = ["events", "trimEvents", "scan", "scanBlobs"] as const;
  */
 export function storeTraffic(store: Store): { readonly busy: boolean } {
 	let pending = 0;
-	for (const name of [...CALLS, ...LONG_CALLS]) {
+	for (const name of STORE_CALLS) {
 		const call = store[name].bind(store) as (...args: unknown[]) => Promise<unknown>;
 		const counted = (...args: unknown[]): Promise<unknown> => {
 			pending += 1;

@@ -3,28 +3,16 @@ import { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import type { Store } from "../../src/store/port.ts";
+import { STORE_CALLS } from "../conformance/store-traffic.ts";
 import { VirtualClock } from "../virtual-clock.ts";
 
 const MINUTE = 60_000;
 const SWEEP_EVERY = 5 * MINUTE;
 
-const QUESTIONS = [
-	"read",
-	"readBlobs",
-	"first",
-	"last",
-	"queues",
-	"queueSizes",
-	"standing",
-	"commit",
-	"lastCommit",
-] as const;
-const SELDOM = ["events", "trimEvents", "scan", "scanBlobs", "watch"] as const;
-
 /** Every question put to the store, by name. */
 function countCalls(store: Store): Record<string, number> {
 	const calls: Record<string, number> = {};
-	for (const name of [...QUESTIONS, ...SELDOM]) {
+	for (const name of [...STORE_CALLS, "watch"] as const) {
 		const original = store[name].bind(store) as (...given: unknown[]) => unknown;
 		(store as unknown as Record<string, unknown>)[name] = (...given: unknown[]) => {
 			calls[name] = (calls[name] ?? 0) + 1;
