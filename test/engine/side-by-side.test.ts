@@ -1,0 +1,37 @@
+import { expect, it } from "vitest";
+import { Engine } from "../../src/engine/engine.ts";
+import { LocalBackend } from "../../src/engine/local-backend.ts";
+import { trustedSlot } from "../../src/kernel/ids.ts";
+import { MemoryStore } from "../../src/store/memory/store.ts";
+import { VirtualClock } from "../virtual-clock.ts";
+
+const PARTITIONS = 2;
+const who = { workerId: "w", instanceId: "w-1", max: 8 };
+
+/** So much work in one partition, and as much, hardly younger, in the other. */
+async function open() {
+	const clock = new VirtualClock();
+	const engine = new Engine({ store: new MemoryStore(PARTITIONS, clock.now), clock });
+	const backend = new LocalBackend({ engine, actor: "test", retentionMs: 0 });
+	await engine.start();
+	const items = Array.from({ length: 32 }, () => ({ kind: "job" }));
+	for (let n = 0; n < PARTITIONS; n++) await backend.executions.createMany(items);
+	return { backend, close: () => backend.close() };
+}
+
+const partitionsOf = (claimed: { id: string }[]) => [...new Set(claimed.map(({ id }) => trustedSlot(id) % PARTITIONS))];
+
+it("claims served side by side take from several partitions what is as good", async () => {
+	const { backend, close } = await open();
+	const both = await Promise.all([backend.leases.claim(who), backend.leases.claim(who)]);
+	expect(both.flatMap(partitionsOf).sort()).toEqual([0, 1]);
+	await close();
+});
+
+it("claims one after the other take the very best, wherever it is", async () => {
+	const { backend, close } = await open();
+	const first = await backend.leases.claim(who);
+	const second = await backend.leases.claim(who);
+	expect(partitionsOf([...first, ...second])).toHaveLength(1);
+	await close();
+});
