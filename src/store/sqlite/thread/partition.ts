@@ -1,14 +1,12 @@
 import {
 	type Batch,
 	type CommitReply,
-	EVENT_LOG,
 	hasWrites,
 	type Notice,
 	TIME_TOLERANCE_MS,
 	type Unit,
 	type UnitResult,
-} from "../port.ts";
-import { Watches } from "../watches.ts";
+} from "../../port.ts";
 import { RecordTable } from "./record-table.ts";
 import type { Statements } from "./statements.ts";
 import { toText } from "./text.ts";
@@ -29,7 +27,6 @@ export interface Committed {
  * was read from the tables or written to them; if the transaction fails, `reload` puts it right again.
  */
 export class SqlitePartition {
-	readonly watches = new Watches();
 	readonly records: RecordTable;
 	readonly #index: number;
 	readonly #run: Statements;
@@ -135,7 +132,6 @@ export class SqlitePartition {
 	#writeRest(unit: Unit, commit: number, firstPlace: number, notice: Notice): void {
 		const run = this.#run;
 		const at = this.#index;
-		if (this.watches.size > 0) this.#noteChanged(unit, notice);
 		run.index.nextUnit();
 		for (const entry of unit.indexRemoved) {
 			this.#filled.delete(entry.queue);
@@ -155,12 +151,6 @@ export class SqlitePartition {
 		if (unit.forgotten.length === 0) return;
 		run.newEvents.flush();
 		for (const owner of unit.forgotten) run.orphanEvents.run(at, toText(owner));
-	}
-
-	#noteChanged(unit: Unit, notice: Notice): void {
-		for (const { key } of unit.put) if (this.watches.has(key)) notice.changed.push(key);
-		for (const key of unit.removed) if (this.watches.has(key)) notice.changed.push(key);
-		if (unit.events.length > 0 && this.watches.has(EVENT_LOG)) notice.changed.push(EVENT_LOG);
 	}
 
 	/**
