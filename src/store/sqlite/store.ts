@@ -10,6 +10,7 @@ import {
 	type Store,
 	StoreError,
 } from "../port.ts";
+import { IN_FLIGHT } from "../recent-batches.ts";
 import { Watches } from "../watches.ts";
 import type { Given, Question, Replied } from "./messages.ts";
 import { packBatch } from "./packed-batch.ts";
@@ -37,6 +38,7 @@ export interface SqliteStoreOptions {
  */
 export class SqliteStore implements Store {
 	readonly writesPerBatch = 128;
+	readonly inFlight = IN_FLIGHT;
 	readonly shared = false;
 	readonly partitions: number;
 	readonly #thread: SqliteThread;

@@ -7,6 +7,7 @@ import {
 	type Unit,
 	type UnitResult,
 } from "../../port.ts";
+import { RecentBatches } from "../../recent-batches.ts";
 import { RecordTable } from "./record-table.ts";
 import type { Statements } from "./statements.ts";
 import { toText } from "./text.ts";
@@ -33,7 +34,7 @@ export class SqlitePartition {
 	readonly #clock: () => number;
 	readonly #turns = new Turns();
 	/** In memory only: an engine lives in the process that owns the file, so nobody is left to send a batch again. */
-	readonly #remembered = new Map<string, { number: number; reply: CommitReply }>();
+	readonly #recent = new RecentBatches();
 	readonly #filled = new Set<string>();
 	#commits = 0;
 	#time = 0;
@@ -61,7 +62,7 @@ export class SqlitePartition {
 		const head = this.#run.selectHead.get(this.#index);
 		this.#commits = head?.commits ?? 0;
 		this.#time = Math.max(this.#time, head?.time ?? 0);
-		this.#remembered.clear();
+		this.#recent.clear();
 		this.#filled.clear();
 		this.#due = this.#run.firstScore.get(this.#index, DUE);
 	}
@@ -73,12 +74,13 @@ export class SqlitePartition {
 
 	commit(batch: Batch): Committed {
 		const time = this.tell();
-		const known = this.#recall(batch, time);
+		const known = this.#recent.recall(batch);
+		if (known === "outdated") return { reply: { time, commit: this.#commits, results: [] }, notice: undefined };
 		if (known) return { reply: known, notice: undefined };
 		const writes = batch.units.some(hasWrites);
 		if (batch.at > time || time - batch.at > TIME_TOLERANCE_MS) {
 			const reply = { time, commit: this.#commits, results: [] };
-			if (writes) this.#remembered.set(batch.engine, { number: batch.number, reply });
+			if (writes) this.#recent.remember(batch, reply);
 			return { reply, notice: undefined };
 		}
 		const notice: Notice = { partition: this.#index, time, queues: [], changed: [] };
@@ -86,17 +88,10 @@ export class SqlitePartition {
 		const wrote = results.some((result, n) => result.ok && hasWrites(batch.units[n] as Unit));
 		if (wrote) this.#commits += 1;
 		const reply = { time, commit: this.#commits, results };
-		if (writes) this.#remembered.set(batch.engine, { number: batch.number, reply });
+		if (writes) this.#recent.remember(batch, reply);
 		if (wrote) this.#finish(notice);
 		const telling = notice.queues.length > 0 || notice.changed.length > 0 || notice.due !== undefined;
 		return { reply, notice: telling ? notice : undefined };
-	}
-
-	/** The answer a batch already got; an older batch that arrives late is not looked at. */
-	#recall(batch: Batch, time: number): CommitReply | undefined {
-		const last = this.#remembered.get(batch.engine);
-		if (!last || batch.number > last.number) return undefined;
-		return batch.number === last.number ? last.reply : { time, commit: this.#commits, results: [] };
 	}
 
 	#judgeAll(batch: Batch, time: number, notice: Notice): UnitResult[] {
