@@ -27,8 +27,8 @@ export class SqliteThread {
 	#asked = 0;
 	#ended: Error | undefined;
 
-	constructor() {
-		this.#worker = new Worker(PROGRAM, { name: "flowfabric-sqlite", execArgv: [] });
+	constructor(program = PROGRAM) {
+		this.#worker = new Worker(program, { name: "flowfabric-sqlite", execArgv: [] });
 		// A thread with nothing to do keeps no program from ending.
 		this.#worker.unref();
 		this.#worker.on("message", (answers: Answer[]) => this.#hear(answers));

@@ -3,7 +3,7 @@ import { type Batch, hasWrites, type IndexEntry, type LogPosition, type QueuePos
 import { checkUp } from "./check-up.ts";
 import { type Committed, SqlitePartition } from "./partition.ts";
 import * as sql from "./schema.ts";
-import { type DatabaseCopy, copyDatabase } from "./snapshot.ts";
+import { copyDatabase, type DatabaseCopy } from "./snapshot.ts";
 import { prepareStatements, type RecordRow, type Statements } from "./statements.ts";
 import { fromText, type Text, toText } from "./text.ts";
 

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import BetterSqlite3, { type Database } from "better-sqlite3";
-import { type StoreOptions, StoreOpenError } from "../../port.ts";
+import { StoreOpenError, type StoreOptions } from "../../port.ts";
 import { SqliteFile } from "./file.ts";
 import { openError } from "./open-error.ts";
 import * as sql from "./schema.ts";
