@@ -16,17 +16,13 @@ export type Question = keyof Questions;
 export type Given<Q extends Question> = Parameters<Questions[Q]>;
 export type Replied<Q extends Question> = Awaited<ReturnType<Questions[Q]>>;
 
-export interface Request {
-	id: number;
-	/** The number of an open file; 0 where there is none yet. */
-	file: number;
-	/** The store's time when it was asked. */
-	time: number;
-	question: Question;
-	given: readonly unknown[];
-}
+/**
+ * Lists, since names of fields would cross with every message. The file is the number of an open one, 0 where there is
+ * none yet; the time is the store's when it was asked.
+ */
+export type Request = [id: number, file: number, time: number, question: Question, given: readonly unknown[]];
 
-export type Answer = { id: number; value: unknown } | { id: number; refused: Refusal };
+export type Answer = [id: number, value: unknown, refused?: Refusal];
 
 /** An error on its way between threads; with a code when a file could not be opened. */
 export interface Refusal {

@@ -19,7 +19,10 @@ export function sqliteThread(): SqliteThread {
 	return running;
 }
 
-/** The way to the thread that SQLite runs on. Questions of one moment go over together and are answered in any order. */
+/**
+ * The way to the thread that SQLite runs on. Questions of one turn of the loop go over together, at the latest with the
+ * next commit, and are answered in any order.
+ */
 export class SqliteThread {
 	readonly #worker: Worker;
 	readonly #waiting = new Map<number, Waiting>();
@@ -46,23 +49,25 @@ export class SqliteThread {
 			this.#asked += 1;
 			if (this.#waiting.size === 0) this.#worker.ref();
 			this.#waiting.set(this.#asked, { resolve: resolve as (value: unknown) => void, reject });
-			this.#outgoing.push({ id: this.#asked, file, time, question, given });
-			if (this.#outgoing.length === 1) queueMicrotask(() => this.#send());
+			this.#outgoing.push([this.#asked, file, time, question, given]);
+			// Many may ask in one turn of the loop, each by itself; a message costs more than what is asked.
+			if (question === "commit") queueMicrotask(() => this.#send());
+			else if (this.#outgoing.length === 1) setImmediate(() => this.#send());
 		});
 	}
 
 	#send(): void {
 		const requests = this.#outgoing;
 		this.#outgoing = [];
-		if (!this.#ended) this.#worker.postMessage(requests);
+		if (requests.length > 0 && !this.#ended) this.#worker.postMessage(requests);
 	}
 
 	#hear(answers: Answer[]): void {
-		for (const answer of answers) {
-			const waiting = this.#waiting.get(answer.id);
-			this.#waiting.delete(answer.id);
-			if ("refused" in answer) waiting?.reject(errorOf(answer.refused));
-			else waiting?.resolve(answer.value);
+		for (const [id, value, refused] of answers) {
+			const waiting = this.#waiting.get(id);
+			this.#waiting.delete(id);
+			if (refused) waiting?.reject(errorOf(refused));
+			else waiting?.resolve(value);
 		}
 		if (this.#waiting.size === 0) this.#worker.unref();
 	}

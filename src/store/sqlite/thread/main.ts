@@ -17,20 +17,20 @@ let opened = 0;
 port.on("message", (first: Request[]) => {
 	const requests = [...first];
 	for (let more = receiveMessageOnPort(port); more; more = receiveMessageOnPort(port)) requests.push(...more.message);
-	const commits = requests.filter(({ question }) => question === "commit");
+	const commits = requests.filter(([, , , question]) => question === "commit");
 	if (commits.length > 0) port.postMessage(commitByFile(commits));
-	const answers = requests.filter(({ question }) => question !== "commit").map(answer);
+	const answers = requests.filter(([, , , question]) => question !== "commit").map(answer);
 	const ready = answers.filter((one) => !(one instanceof Promise));
 	if (ready.length > 0) port.postMessage(ready);
 	for (const later of answers) if (later instanceof Promise) void later.then((one) => port.postMessage([one]));
 });
 
 function commitByFile(commits: Request[]): Answer[] {
-	const numbers = new Set(commits.map(({ file }) => file));
+	const numbers = new Set(commits.map(([, file]) => file));
 	return [...numbers].flatMap((number) =>
 		commitTogether(
 			number,
-			commits.filter(({ file }) => file === number),
+			commits.filter(([, file]) => file === number),
 		),
 	);
 }
@@ -38,32 +38,33 @@ function commitByFile(commits: Request[]): Answer[] {
 function commitTogether(number: number, requests: Request[]): Answer[] {
 	try {
 		const file = fileAt(number);
-		file.now = Math.max(...requests.map(({ time }) => time));
-		const jobs = requests.map(({ given }) => ({
-			partition: given[0] as number,
-			batch: unpackBatch(given[1] as PackedBatch),
+		file.now = Math.max(...requests.map(([, , time]) => time));
+		const jobs = requests.map(([, , , , [partition, batch]]) => ({
+			partition: partition as number,
+			batch: unpackBatch(batch as PackedBatch),
 		}));
-		return file.commitAll(jobs).map((value, n) => ({ id: (requests[n] as Request).id, value }));
+		const committed = file.commitAll(jobs);
+		return requests.map(([id], n) => [id, committed[n]]);
 	} catch (error) {
-		return requests.map(({ id }) => ({ id, refused: refusal(error) }));
+		return requests.map(([id]) => [id, undefined, refusal(error)]);
 	}
 }
 
 function answer(request: Request): Answer | Promise<Answer> {
-	const { id } = request;
+	const [id] = request;
 	try {
 		const value = ask(request);
-		if (!(value instanceof Promise)) return { id, value };
+		if (!(value instanceof Promise)) return [id, value];
 		return value.then(
-			(later) => ({ id, value: later }),
-			(error) => ({ id, refused: refusal(error) }),
+			(later) => [id, later],
+			(error) => [id, undefined, refusal(error)],
 		);
 	} catch (error) {
-		return { id, refused: refusal(error) };
+		return [id, undefined, refusal(error)];
 	}
 }
 
-function ask({ file: number, time, question, given }: Request): unknown {
+function ask([, number, time, question, given]: Request): unknown {
 	if (question === "open") {
 		const { file, ...facts } = openFile(...(given as [string, FileOptions]));
 		return { ...facts, file: keep(file) };
