@@ -3,7 +3,15 @@ import { refusalError } from "../../contract/errors.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import { type Outcome, refuse } from "../../kernel/outcome.ts";
 import type { Entry } from "../../kernel/tx.ts";
-import { type Batch, type CommitReply, hasWrites, type Store, StoreError, type Unit } from "../../store/port.ts";
+import {
+	type Batch,
+	type CommitReply,
+	hasWrites,
+	type News,
+	type Store,
+	StoreError,
+	type Unit,
+} from "../../store/port.ts";
 import { BatchBuilder } from "./batch-builder.ts";
 import { Needs, PartitionMemory } from "./partition-memory.ts";
 import type { QueueHeads } from "./queue-heads.ts";
@@ -142,6 +150,11 @@ export class PartitionRunner {
 		// If a batch left meanwhile the answer may be older than it.
 		if (!this.#round && rounds === this.#rounds) this.heads.load(queue, entries, asked);
 		return entries.slice(0, count);
+	}
+
+	/** Takes in what another's commit put into a queue that was empty, unless that is old already or a batch is on its way. */
+	learn(queue: string, news: News): void {
+		if (!this.#round && news.commit > this.#lastCommit) this.#memory.learn(queue, news);
 	}
 
 	/**
