@@ -4,6 +4,7 @@ import { LongestFirst } from "./test/longest-first.ts";
 export default defineConfig({
 	test: {
 		include: ["test/**/*.test.ts"],
+		globalSetup: "./test/build-first.ts",
 		testTimeout: 60_000,
 		hookTimeout: 60_000,
 		maxWorkers: 2,

@@ -1,8 +1,8 @@
 import BetterSqlite3 from "better-sqlite3";
 import type { Unit } from "../../src/store/port.ts";
-import { IndexChanges } from "../../src/store/sqlite/index-changes.ts";
-import { RowBuffer } from "../../src/store/sqlite/row-buffer.ts";
-import * as sql from "../../src/store/sqlite/schema.ts";
+import { IndexChanges } from "../../src/store/sqlite/thread/index-changes.ts";
+import { RowBuffer } from "../../src/store/sqlite/thread/row-buffer.ts";
+import * as sql from "../../src/store/sqlite/thread/schema.ts";
 
 const EVENT_WIDTH = 6;
 

@@ -1,4 +1,4 @@
-import type { BatchReport } from "./partition/partition-runner.ts";
+import type { BatchReport } from "./partition/batch-sender.ts";
 import type { UnitDraft } from "./partition/unit-draft.ts";
 
 /** Someone who counts what an engine does. Called on the hot path: an observer adds up and returns. */

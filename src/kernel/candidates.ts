@@ -152,8 +152,21 @@ const compare = (a: Entry, b: Entry): number => a.score - b.score || (a.key < b.
 function bestOf(tx: Tx, queues: readonly string[], count: number): readonly Entry[] {
 	if (queues.length === 1 && queues[0] !== undefined) return tx.first(queues[0], count);
 	tx.expectFirst(queues, count);
-	return queues
-		.flatMap((queue) => tx.first(queue, count))
-		.sort(compare)
-		.slice(0, count);
+	const lines = queues.map((queue) => ({ entries: tx.first(queue, count), at: 0 }));
+	const best: Entry[] = [];
+	while (best.length < count) {
+		// Each is in order, so the best that is left is the next of one of them.
+		let head: Entry | undefined;
+		let line: (typeof lines)[number] | undefined;
+		for (const other of lines) {
+			const entry = other.entries[other.at];
+			if (!entry || (head && compare(entry, head) > 0)) continue;
+			head = entry;
+			line = other;
+		}
+		if (!head || !line) break;
+		best.push(head);
+		line.at += 1;
+	}
+	return best;
 }

@@ -23,8 +23,7 @@ export async function exportFile(url: string, path: string): Promise<void> {
 export async function importFile(path: string, url: string, options: { partitions?: number } = {}): Promise<Counts> {
 	const store = await openStoreAt(url, options);
 	try {
-		const lines = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
-		return await importStore(store, lines, {
+		return await importStore(store, linesOf(path), {
 			format: recordFormat,
 			partitionOf(key) {
 				const slot = slotOfKey(key);
@@ -34,4 +33,9 @@ export async function importFile(path: string, url: string, options: { partition
 	} finally {
 		await store.close();
 	}
+}
+
+/** Opened with the first line asked for: a reader begins at once, and drops lines that nobody takes yet. */
+async function* linesOf(path: string): AsyncGenerator<string> {
+	yield* createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
 }

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { Engine } from "../engine/engine.ts";
 import type { EngineObserver } from "../engine/observer.ts";
-import type { BatchReport } from "../engine/partition/partition-runner.ts";
+import type { BatchReport } from "../engine/partition/batch-sender.ts";
 import type { UnitDraft } from "../engine/partition/unit-draft.ts";
 import type { EventBody } from "../kernel/events.ts";
 import type { Outcome } from "../kernel/outcome.ts";

@@ -6,8 +6,8 @@
  * - A unit is applied whole or not at all, and only if every record it names still has the expected version.
  * - Commits of one partition are serial. Each that writes gets the next number of the partition, and the records it
  *   writes take that number as their version: no version is ever used twice, not even for a key removed and made again.
- * - A batch that was applied is remembered under its engine and number until that engine's next one: sent again, it is
- *   answered as the first time and not applied again. An older number is ignored.
+ * - A batch that was applied is remembered under its engine and number for as long as that engine may have it on its way
+ *   (`inFlight`): sent again, it is answered as the first time and not applied again. An older number is ignored.
  * - Every reply carries the store's time. Within a partition it never runs back behind a commit's, whoever asks, nor
  *   behind any other reply of the same open store.
  * - A read sees every commit answered before it was sent.
@@ -173,6 +173,8 @@ export interface Store {
 	readonly partitions: number;
 	/** About how many records a batch should write at most; a unit that writes none counts as one. */
 	readonly writesPerBatch: number;
+	/** How many batches an engine may have on their way to a partition; a new one waits for the one that many before it. */
+	readonly inFlight: number;
 	/** Whether other processes may have it open too: engines then tell each other that they are there. */
 	readonly shared: boolean;
 	read(partition: number, keys: readonly string[]): Promise<Timed & { records: StoredRecord[] }>;

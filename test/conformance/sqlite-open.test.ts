@@ -5,7 +5,7 @@ import BetterSqlite3 from "better-sqlite3";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { StoreOptions } from "../../src/store/port.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import { openError } from "../../src/store/sqlite/open-error.ts";
+import { openError } from "../../src/store/sqlite/thread/open-error.ts";
 import { startProcess } from "./sqlite-process.ts";
 import { format } from "./stores.ts";
 import { put } from "./trial.ts";

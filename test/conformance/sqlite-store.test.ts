@@ -5,7 +5,8 @@ import BetterSqlite3 from "better-sqlite3";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { type RecordFormat, type Store, StoreError } from "../../src/store/port.ts";
 import { storeClock } from "../../src/store/sqlite/clock.ts";
-import { openFile, openSqliteStore, openStore } from "../../src/store/sqlite/open.ts";
+import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { openDatabase } from "../../src/store/sqlite/thread/open.ts";
 import { format } from "./stores.ts";
 import { entry, event, put, unit } from "./trial.ts";
 
@@ -27,28 +28,30 @@ let number = 0;
 const commit = (store: Store, units: ReturnType<typeof unit>[], partition = 0) =>
 	store.commit(partition, { engine: "engine", number: ++number, at: 1000, units });
 
-it("rejects every commit of a transaction that failed, writes nothing of them, and goes on", async () => {
-	const { db } = openFile(file);
-	const store = openStore(db, file, { format, testClock, partitions: 4 });
-	const { commit: before } = await commit(store, [put("a", "1")]);
+it("does nothing of a transaction that failed, and goes on", () => {
+	const db = new BetterSqlite3(file);
+	const { file: opened } = openDatabase(db, file, { format: format.format, testClock: true, partitions: 4 });
+	opened.now = 1000;
+	const job = (partition: number, given: ReturnType<typeof unit>) => ({
+		partition,
+		batch: { engine: "engine", number: ++number, at: 1000, units: [given] },
+	});
+	const [before] = opened.commitAll([job(0, put("a", "1"))]);
 	db.pragma(`max_page_count = ${db.pragma("page_count", { simple: true })}`);
 	const large = {
 		...put("large", "x".repeat(1_000_000)),
 		indexAdded: [entry("q", 1, "large")],
 		events: [event("o", "e")],
 	};
-	const sent = [commit(store, [put("b", "1")], 0), commit(store, [large], 1), commit(store, [put("c", "1")], 2)];
-	for (const result of await Promise.allSettled(sent)) {
-		expect(result).toMatchObject({ status: "rejected", reason: { name: "StoreError", applied: "no" } });
-	}
-	expect((await store.read(0, ["b"])).records).toMatchObject([{ version: 0 }]);
+	expect(() => opened.commitAll([job(0, put("b", "1")), job(1, large), job(2, put("c", "1"))])).toThrow("full");
+	expect(opened.read(0, ["b"]).records).toMatchObject([{ version: 0 }]);
 	db.pragma("max_page_count = 1000000");
-	expect((await commit(store, [put("b", "1")], 0)).commit).toBe(before + 1);
-	expect((await commit(store, [large], 1)).results).toEqual([{ ok: true }]);
-	expect((await store.first(1, "q", 10)).entries).toHaveLength(1);
-	expect((await store.queueSizes(1, "")).queues).toEqual([{ queue: "q", size: 1 }]);
-	expect((await store.events(1, undefined, undefined, 10)).events).toHaveLength(1);
-	await store.close();
+	expect(opened.commitAll([job(0, put("b", "1"))])[0]?.reply.commit).toBe((before?.reply.commit ?? 0) + 1);
+	expect(opened.commitAll([job(1, large)])[0]?.reply.results).toEqual([{ ok: true }]);
+	expect(opened.first(1, "q", 10).entries).toHaveLength(1);
+	expect(opened.queueSizes(1, "").queues).toEqual([{ queue: "q", size: 1 }]);
+	expect(opened.events(1, undefined, undefined, 10).events).toHaveLength(1);
+	db.close();
 });
 
 it("writes commits that wait when it is closed, and refuses later ones", async () => {

@@ -37,6 +37,7 @@ export interface StoreBugs {
 	refusalsUnchecked?: boolean;
 	versionsReused?: boolean;
 	batchForgotten?: boolean;
+	onlyLatestBatchKept?: boolean;
 	timeUnchecked?: boolean;
 	noTurns?: boolean;
 }
@@ -44,6 +45,8 @@ export interface StoreBugs {
 /** A partition that is watched by the checker and may carry planted bugs. */
 export class SimPartition extends MemoryPartition {
 	readonly #bugs: StoreBugs;
+	/** The highest number of a batch seen, by engine. */
+	readonly #latest = new Map<string, number>();
 	/** Told of every unit that is applied, before it is. */
 	onApplied: ((unit: Unit, time: number) => void) | undefined;
 	down = false;
@@ -54,7 +57,11 @@ export class SimPartition extends MemoryPartition {
 	}
 
 	protected override recall(batch: Batch): CommitReply | undefined {
-		return this.#bugs.batchForgotten ? undefined : super.recall(batch);
+		if (this.#bugs.batchForgotten) return undefined;
+		const latest = Math.max(batch.number, this.#latest.get(batch.engine) ?? 0);
+		this.#latest.set(batch.engine, latest);
+		if (this.#bugs.onlyLatestBatchKept && batch.number < latest) return { time: this.time, commit: 0, results: [] };
+		return super.recall(batch);
 	}
 
 	protected override timeFits(at: number, time: number): boolean {
@@ -98,6 +105,7 @@ const TIMEOUT_MS = 400;
 /** One engine's connection to the store: everything takes time, and may be lost, repeated or out of order. */
 export class SimStore implements Store {
 	readonly writesPerBatch: number;
+	readonly inFlight: number;
 	readonly shared = true;
 	readonly #network: SimNetwork;
 	readonly #host: Host;
@@ -110,6 +118,7 @@ export class SimStore implements Store {
 		this.#host = host;
 		this.#latencyMs = latencyMs;
 		this.writesPerBatch = network.random.pick([1, 4, 64]);
+		this.inFlight = network.random.pick([1, 2]);
 		network.stores.add(this);
 		host.onDeath(() => network.stores.delete(this));
 	}

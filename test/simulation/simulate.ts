@@ -1,3 +1,4 @@
+import { BatchBuilder } from "../../src/engine/partition/batch-builder.ts";
 import { Scenario } from "./scenario.ts";
 import type { Bugs } from "./stage.ts";
 
@@ -15,12 +16,15 @@ export async function simulate(
 	seen?: Map<string, number>,
 ): Promise<Finding | undefined> {
 	const scenario = new Scenario(seed, bugs);
+	const { concerns } = BatchBuilder.prototype;
+	if (bugs.undecidedRead) BatchBuilder.prototype.concerns = () => false;
 	try {
 		await scenario.run(steps);
 		return undefined;
 	} catch (error) {
 		return { seed, steps, error: error as Error };
 	} finally {
+		BatchBuilder.prototype.concerns = concerns;
 		for (const [what, count] of scenario.seen) seen?.set(what, (seen.get(what) ?? 0) + count);
 	}
 }
@@ -31,11 +35,13 @@ export const plantedBugs: Record<string, Bugs> = {
 	"2 refusals are told unchecked": { refusalsUnchecked: true },
 	"3 a version is used twice": { versionsReused: true },
 	"4 a batch sent again is applied again": { batchForgotten: true },
+	"4 only the latest batch is remembered": { onlyLatestBatchKept: true },
 	"5 a scan ignores its guard": { guardIgnored: true },
 	"6 users read from a cache": { readsFromCache: true },
 	"7 time is not checked": { timeUnchecked: true },
 	"8 nobody gets a turn": { noTurns: true },
 	"9 unknown fields are dropped": { unknownFieldsDropped: true },
+	"a rule rests on what is still on its way": { undecidedRead: true },
 	"the fence is skipped": { fenceSkipped: true },
 	"a placement is dropped": { placementDropped: true },
 	"the idempotency record is lost": { idempotencyKeyLost: true },

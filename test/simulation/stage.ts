@@ -13,7 +13,12 @@ import { type KernelBugs, simulatedKernel } from "./test-rules.ts";
 import { Violation } from "./violation.ts";
 import { settled, World } from "./world.ts";
 
-export type Bugs = StoreBugs & KernelBugs & SchedulingBugs & BackendBugs;
+export type Bugs = StoreBugs & KernelBugs & SchedulingBugs & BackendBugs & RunnerBugs;
+
+/** Bugs of running commands while batches are on their way. */
+interface RunnerBugs {
+	undecidedRead?: boolean;
+}
 
 const MAX_LOSSES = 50;
 

@@ -15,6 +15,9 @@ type Create = CommandOf<"create">;
  */
 const TOGETHER = 32;
 
+/** Items read at a time: then others get their turn, and the store begins to write while the rest is read. */
+const SLICE = 128;
+
 export const submissionAt = ({ engine, caller, retentionMs }: Desk): SubmissionContext => ({
 	mint: engine.mint,
 	partition: engine.gathering.next(),
@@ -93,7 +96,7 @@ export function createTogether(desk: Desk, items: readonly CreateRequest[]): Pro
 			context.partition = engine.gathering.next();
 		};
 
-		items.forEach((item, place) => {
+		const create = (item: CreateRequest, place: number) => {
 			try {
 				const command = createCommand(item, context);
 				if (command.idempotencyKey || command.inputBlob) alone(command, place);
@@ -101,8 +104,16 @@ export function createTogether(desk: Desk, items: readonly CreateRequest[]): Pro
 			} catch (error) {
 				refuse(place, error);
 			}
-		});
-		flush();
+		};
+		// The caller may use the list again as soon as it has called.
+		const all = [...items];
+		const createFrom = (from: number) => {
+			const end = Math.min(from + SLICE, all.length);
+			for (let place = from; place < end; place++) create(all[place] as CreateRequest, place);
+			flush();
+			if (end < all.length) engine.clock.defer(() => createFrom(end));
+		};
+		createFrom(0);
 	});
 }
 

@@ -245,19 +245,27 @@ export class WorkFinder {
 			const place = order?.at(n);
 			if (!place || !picking.hasRoomAt(place.score + later)) return unknown;
 			const { queue } = place;
-			const known = heads.first(queue, wanted);
+			const known = heads.seen(queue, wanted);
 			const entries = known && known.length > 0 ? known : probed?.get(`${partition} ${queue}`);
 			if (!entries) {
 				if (!search.onlyKnown) unknown.push(queue);
 			} else if (age > 0 && this.#isYounger(age, partition, queue, entries[0])) {
 				// It is no longer in the order.
 				n -= 1;
-			} else this.#show(picking, entries, partition, queue, later);
+			} else this.#show(picking, entries, wanted, partition, queue, later);
 		}
 	}
 
-	#show(picking: Picking, entries: readonly Entry[], partition: number, queue: string, later: number): void {
-		for (const { key, score } of entries) {
+	#show(
+		picking: Picking,
+		entries: readonly Entry[],
+		most: number,
+		partition: number,
+		queue: string,
+		later: number,
+	): void {
+		for (let n = 0; n < most && n < entries.length; n++) {
+			const { key, score } = entries[n] as Entry;
 			const turn = isTicketKey(key) ? this.#turns.get(key) : undefined;
 			const isLate = turn !== undefined && turn > score;
 			const isIn = picking.add(key, (isLate ? turn : score) + later, partition, queue);

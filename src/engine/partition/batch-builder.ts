@@ -55,6 +55,13 @@ export class BatchBuilder {
 		return true;
 	}
 
+	/** Whether a command that has run rests on what this batch writes, or looked along a queue this batch takes from. */
+	concerns(tx: Transaction): boolean {
+		for (const known of tx.found) if (known?.unit && this.units.has(known.unit)) return true;
+		for (const { known } of tx.writes) if (known?.unit && this.units.has(known.unit)) return true;
+		return tx.looked.some((queue) => this.#takers.has(queue));
+	}
+
 	#related(tx: Transaction): UnitDraft[] | undefined {
 		let related: UnitDraft[] | undefined;
 		for (const known of tx.found) related = withUnits(related, known?.unit);

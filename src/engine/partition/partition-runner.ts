@@ -3,8 +3,9 @@ import { refusalError } from "../../contract/errors.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import { type Outcome, refuse } from "../../kernel/outcome.ts";
 import type { Entry } from "../../kernel/tx.ts";
-import { type Batch, type CommitReply, hasWrites, type Store, StoreError, type Unit } from "../../store/port.ts";
+import { type Store, StoreError } from "../../store/port.ts";
 import { BatchBuilder } from "./batch-builder.ts";
+import { type BatchReport, BatchSender, CALL_TIMEOUT_MS } from "./batch-sender.ts";
 import { Needs, PartitionMemory } from "./partition-memory.ts";
 import type { QueueHeads } from "./queue-heads.ts";
 import type { Running } from "./running.ts";
@@ -13,11 +14,6 @@ import type { StoreTime } from "./store-time.ts";
 import { CorruptRecordError, MISS, Transaction } from "./transaction.ts";
 import type { UnitDraft } from "./unit-draft.ts";
 import { corruptDetails } from "./unreadable.ts";
-
-/** Losses in a row after which a unit asks for a turn on what it lost on. */
-const LOSSES_BEFORE_TURN = 4;
-/** A caller is told that the store does not answer after this long; the commit itself is tried on. */
-const CALL_TIMEOUT_MS = 30_000;
 
 export interface RunnerOptions {
 	engineId: string;
@@ -37,16 +33,18 @@ export interface RunnerOptions {
 	onBatch(report: BatchReport): void;
 }
 
-/** What became of a batch. */
-export interface BatchReport {
+/** One time round, until its batch is settled. */
+interface Round {
+	/** What it gathered. */
+	readonly batch: BatchBuilder;
+	readonly needs: Needs;
+	/** Whether something waited for what it adds to queues. */
+	awaited: boolean;
+	/** Number of its batch. */
+	number: number;
+	/** How many commands it carries. */
 	commands: number;
-	units: number;
-	/** Units that lost against another engine. */
-	lost: number;
-	/** The most often in a row that one of its commands has lost. */
-	worstLosses: number;
-	/** How long the store took over it. */
-	ms: number;
+	settled: Promise<void>;
 }
 
 /**
@@ -56,27 +54,44 @@ export interface BatchReport {
  *   commit   what they read and wrote goes to the store as one batch, while what was missing is fetched
  *   settle   callers of the units that were applied get their outcome; the others run again on what came back
  *
- * So there is one commit in flight, whatever arrives meanwhile shares the next one, and no rule ever runs while the
- * fate of what it would read is open. An outcome is told only after the store has checked everything it rests on.
+ * Whatever arrives while a commit is on its way shares the next one. Where the store takes more than one at a time, the
+ * next may leave beside it once as much has gathered, with those commands that have nothing to do with the first: no rule
+ * ever runs while the fate of what it would read is open. What could not run beside waits until nothing is on its way,
+ * so it is never put off twice. An outcome is told only after the store has checked everything it rests on.
  */
 export class PartitionRunner {
 	readonly #line: StoreLine;
 	readonly #options: RunnerOptions;
 	readonly #memory: PartitionMemory;
+	readonly #sender: BatchSender;
 	#waiting: Running[] = [];
 	#held = 0;
-	#round: Promise<void> | undefined;
-	#rounds = 0;
+	/** Those not settled yet, in the order they began. */
+	#rounds: Round[] = [];
+	#begun = 0;
 	#scheduled = false;
-	#batchNumber = 0;
-	#lastCommit = 0;
-	#committing = false;
+	/** True while a round gathers its batch. */
+	#gathering = false;
+	/** True while what a round was missing is fetched. */
+	#fetching = false;
+	/** Set when something could not run beside a commit on its way. */
+	#putOff = false;
 	#closed = false;
 
 	constructor(options: RunnerOptions) {
 		this.#options = options;
 		this.#memory = new PartitionMemory(options.cacheCapacity, options.kernel, options.onCorrupt);
 		this.#line = new StoreLine(options);
+		this.#sender = new BatchSender({
+			engineId: options.engineId,
+			clock: options.clock,
+			line: this.#line,
+			memory: this.#memory,
+			onCommitted: (unit) => options.onCommitted(unit, options.partition),
+			onAbandoned: (unit) => options.onAbandoned(unit, options.partition),
+			onBatch: options.onBatch,
+			hold: (commands, ms) => this.#hold(commands, ms),
+		});
 	}
 
 	get time(): StoreTime {
@@ -99,17 +114,17 @@ export class PartitionRunner {
 
 	/** True while a commit is being made or is on its way. */
 	get isAway(): boolean {
-		return this.#round !== undefined;
+		return this.#rounds.length > 0;
 	}
 
 	/** True while the store is asked to commit: what comes now goes out with the next. */
 	get isCommitting(): boolean {
-		return this.#committing;
+		return this.#sender.committing > 0;
 	}
 
 	/** True when nothing waits, runs or is on its way. */
 	get idle(): boolean {
-		return this.#waiting.length === 0 && this.#held === 0 && !this.#round && !this.#scheduled;
+		return this.#waiting.length === 0 && this.#held === 0 && this.#rounds.length === 0 && !this.#scheduled;
 	}
 
 	run<O extends Outcome>(command: { op: string }): Promise<O> {
@@ -137,10 +152,10 @@ export class PartitionRunner {
 		const known = this.heads.first(queue, count);
 		if (known) return known;
 		const asked = this.heads.loadSize(count);
-		const rounds = this.#rounds;
+		const begun = this.#begun;
 		const { entries } = await this.ask((store, partition) => store.first(partition, queue, asked));
 		// If a batch left meanwhile the answer may be older than it.
-		if (!this.#round && rounds === this.#rounds) this.heads.load(queue, entries, asked);
+		if (this.#rounds.length === 0 && begun === this.#begun) this.heads.load(queue, entries, asked);
 		return entries.slice(0, count);
 	}
 
@@ -166,82 +181,116 @@ export class PartitionRunner {
 	/** Refuses what still waits; a batch on its way is settled first. */
 	async close(): Promise<void> {
 		this.#closed = true;
-		await this.#round;
+		this.#sender.close();
+		await Promise.all(this.#rounds.map(({ settled }) => settled));
 		for (const running of this.#waiting.splice(0)) running.reject(refusalError(refuse("shutting_down")));
 	}
 
 	#schedule(): void {
-		if (this.#scheduled || this.#round || this.#waiting.length === 0 || this.#closed) return;
+		if (this.#scheduled || !this.#mayBegin()) return;
 		this.#scheduled = true;
 		this.#options.clock.defer(() => {
 			this.#scheduled = false;
-			if (this.#round || this.#closed) return;
-			this.#round = this.#goRound().finally(() => {
-				this.#round = undefined;
-				this.#schedule();
-			});
+			if (this.#mayBegin()) this.#begin();
 		});
 	}
 
-	async #goRound(): Promise<void> {
-		this.#rounds += 1;
+	#mayBegin(): boolean {
+		if (this.#closed || this.#gathering || this.#waiting.length === 0) return false;
+		const [oldest] = this.#rounds;
+		if (!oldest) return true;
+		const { inFlight } = this.#options.store;
+		// The store remembers the latest batches only: none may leave while one that far back is not settled.
+		if (this.#rounds.length >= inFlight || this.#sender.sent - oldest.number >= inFlight - 1) return false;
+		return !this.#putOff && !this.#fetching && this.#waiting.length >= oldest.commands;
+	}
+
+	#begin(): void {
+		this.#begun += 1;
+		const { kernel, onQueued, partition } = this.#options;
+		const round: Round = {
+			batch: new BatchBuilder(kernel.placement, this.#memory.cache, this.heads, (queue) => {
+				round.awaited = onQueued(queue, partition) || round.awaited;
+			}),
+			needs: new Needs(),
+			awaited: false,
+			number: 0,
+			commands: 0,
+			settled: Promise.resolve(),
+		};
+		this.#rounds.push(round);
+		round.settled = this.#goRound(round).finally(() => {
+			this.#rounds = this.#rounds.filter((other) => other !== round);
+			this.#schedule();
+		});
+	}
+
+	async #goRound(round: Round): Promise<void> {
+		const alone = this.#rounds.length === 1;
+		this.#gathering = true;
 		if (!this.time.known && !(await this.#fetch(new Needs()))) {
+			this.#gathering = false;
 			for (const running of this.#waiting.splice(0)) running.reject(refusalError(refuse("store_unavailable")));
 			return;
 		}
-		this.#memory.forgetBefore(this.#line.openings, this.#options.clock.monotonic());
+		if (alone) this.#memory.forgetBefore(this.#line.openings, this.#options.clock.monotonic());
 		const now = this.time.now();
-		let awaited = false;
-		const builder = new BatchBuilder(this.#options.kernel.placement, this.#memory.cache, this.heads, (queue) => {
-			awaited = this.#options.onQueued(queue, this.#options.partition) || awaited;
-		});
-		const needs = new Needs();
-		const setAside = this.#runWaiting(builder, needs, now);
-		if (awaited) {
+		const setAside = this.#runWaiting(round, now);
+		if (round.awaited) {
 			// Work and the claim that waited for it go out together: one commit from submit to handler instead of two.
 			await new Promise<void>((resolve) => this.#options.clock.defer(resolve));
-			setAside.push(...this.#runWaiting(builder, needs, now));
+			setAside.push(...this.#runWaiting(round, now));
 		}
-		const drafts = [...builder.units];
-		if (setAside.length === 0) this.#memory.scans.clear();
-		const ahead = [...builder.walked].flatMap((queue) => this.#memory.missingAhead(queue));
-		const [again, fetched] = await Promise.all([
-			drafts.length > 0 ? this.#commit(drafts, now) : [],
-			setAside.length > 0 ? this.#fetch(needs) : true,
+		this.#gathering = false;
+		this.#putOff = !alone && setAside.length > 0;
+		this.#fetching = alone && setAside.length > 0;
+		if (this.#putOff) this.#waiting.unshift(...setAside.splice(0));
+		if (alone && !this.#fetching) this.#memory.scans.clear();
+		const drafts = [...round.batch.units];
+		for (const { commands } of drafts) round.commands += commands.length;
+		const ahead = [...round.batch.walked].flatMap((queue) => this.#memory.missingAhead(queue));
+		const settling = Promise.all([
+			drafts.length > 0 ? this.#sender.commit(drafts, now) : [],
+			this.#fetching ? this.#fetch(round.needs) : true,
 			// While the commit is on its way this costs no time; if it fails, whoever needs them asks again.
 			ahead.length > 0 ? this.#memory.fetchRecords(ahead, (question) => this.#line.ask(question)).catch(() => {}) : 0,
 		]);
+		round.number = this.#sender.sent;
+		this.#schedule();
+		const [again, fetched] = await settling;
+		if (alone) this.#fetching = false;
 		// A window that was fetched while the batch was on its way may have been read before or after it.
-		for (const queue of needs.queues.keys())
+		for (const queue of round.needs.queues.keys())
 			for (const draft of drafts) if (draft.committed) this.#memory.showIn(queue, draft.written);
 		this.#memory.cache.trim();
-		if (fetched) this.#waiting = [...again, ...setAside, ...this.#waiting];
+		if (fetched) this.#waiting.unshift(...again, ...setAside);
 		else {
 			for (const running of setAside) running.reject(refusalError(refuse("store_unavailable")));
-			this.#waiting = [...again, ...this.#waiting];
+			this.#waiting.unshift(...again);
 		}
 	}
 
 	/** Runs what waits; returns the commands that need something first. */
-	#runWaiting(builder: BatchBuilder, needs: Needs, now: number): Running[] {
+	#runWaiting({ batch, needs }: Round, now: number): Running[] {
 		const setAside: Running[] = [];
 		const waiting = this.#waiting;
 		let taken = 0;
-		while (taken < waiting.length && builder.size < this.#options.store.writesPerBatch) {
+		while (taken < waiting.length && batch.size < this.#options.store.writesPerBatch) {
 			const running = waiting[taken] as Running;
 			const tx = new Transaction(this.#memory.cache, this.heads, this.#memory.scans);
 			const ran = this.#runRule(running, tx, now);
-			if (ran === "failed") {
-				taken += 1;
-			} else if (ran === "missing") {
-				needs.add(tx);
-				setAside.push(running);
-				taken += 1;
-			} else if (builder.add(running, tx)) taken += 1;
-			else break;
+			if (ran === "missing") needs.add(tx);
+			if (ran === "missing" || (ran === "ran" && this.#isConcerned(tx, batch))) setAside.push(running);
+			else if (ran === "ran" && !batch.add(running, tx)) break;
+			taken += 1;
 		}
 		this.#waiting = waiting.slice(taken);
 		return setAside;
+	}
+
+	/** Whether a command rests on what another batch, on its way, may yet change. */
+	#isConcerned(tx: Transaction, own: BatchBuilder): boolean {
+		return this.#rounds.some(({ batch }) => batch !== own && batch.concerns(tx));
 	}
 
 	#runRule(running: Running, tx: Transaction, now: number): "ran" | "missing" | "failed" {
@@ -263,97 +312,6 @@ export class PartitionRunner {
 			} else running.reject(error);
 			return "failed";
 		}
-	}
-
-	/** Sends a batch until the store has said what became of it; returns the commands that must run again. */
-	async #commit(made: UnitDraft[], at: number): Promise<Running[]> {
-		const drafts: UnitDraft[] = [];
-		const units: Unit[] = [];
-		for (const draft of made) {
-			try {
-				units.push(draft.toUnit(draft.commands.some((running) => running.losses >= LOSSES_BEFORE_TURN)));
-				drafts.push(draft);
-			} catch (error) {
-				// A record over its cap: its commands are refused, the others go on.
-				this.#abandon(draft, (running) => running.reject(error));
-			}
-		}
-		if (units.length === 0) return [];
-		this.#batchNumber += 1;
-		const batch: Batch = { engine: this.#options.engineId, number: this.#batchNumber, at, units };
-		const sentAt = this.#options.clock.monotonic();
-		this.#committing = true;
-		const reply = await this.#send(batch, drafts);
-		this.#committing = false;
-		if (!reply) return [];
-		if (reply.results.length === 0) {
-			if (at > reply.time) this.time.stall();
-			return drafts.flatMap((draft) => this.#abandon(draft));
-		}
-		const mine = units.some(hasWrites) ? 1 : 0;
-		if (reply.commit > this.#lastCommit + mine) this.heads.forgetAll();
-		this.#lastCommit = Math.max(reply.commit, this.#lastCommit);
-		return this.#settle(drafts, reply, this.#options.clock.monotonic() - sentAt);
-	}
-
-	async #send(batch: Batch, drafts: UnitDraft[]): Promise<CommitReply | undefined> {
-		let inDoubt = false;
-		for (let tries = 0; ; tries++) {
-			try {
-				const reply = await this.#line.ask((store, partition) => store.commit(partition, batch));
-				this.#line.worked();
-				return reply;
-			} catch (error) {
-				this.#line.failed();
-				inDoubt ||= !(error instanceof StoreError) || error.applied === "unknown";
-				const hopeless = error instanceof StoreError && !error.passing;
-				const waitedFor = this.#giveUpOnCallers(drafts, error);
-				// What was certainly not done and nobody waits for any more is not done later either.
-				if (hopeless || this.#closed || (!inDoubt && !waitedFor)) {
-					const refusal = storeRefusal(error);
-					for (const draft of drafts) this.#abandon(draft, (running) => running.reject(refusal));
-					return undefined;
-				}
-				await this.#line.pause(tries);
-			}
-		}
-	}
-
-	#settle(drafts: UnitDraft[], reply: CommitReply, ms: number): Running[] {
-		const again: Running[] = [];
-		const report: BatchReport = { commands: 0, units: drafts.length, lost: 0, worstLosses: 0, ms };
-		drafts.forEach((draft, n) => {
-			const result = reply.results[n];
-			report.commands += draft.commands.length;
-			if (result?.ok) {
-				draft.committed = true;
-				for (const { key } of draft.written) this.#memory.committed(key, reply.commit);
-				this.#options.onCommitted(draft, this.#options.partition);
-				for (const running of draft.commands) running.resolve(running.outcome as Outcome);
-				return;
-			}
-			report.lost += 1;
-			const commands = this.#abandon(draft);
-			for (const running of commands) {
-				running.losses += 1;
-				report.worstLosses = Math.max(report.worstLosses, running.losses);
-			}
-			for (const record of result?.current ?? []) this.#memory.remember(record);
-			if (result?.turnUntil === undefined) again.push(...commands);
-			else this.#hold(commands, result.turnUntil - reply.time);
-		});
-		// Somebody else writes here: what is known of queues may be out of date.
-		if (report.lost > 0) this.heads.forgetAll();
-		this.#options.onBatch(report);
-		return again;
-	}
-
-	/** A unit that will not be: memory forgets it; its commands are told, or are to run again. */
-	#abandon(draft: UnitDraft, tell?: (running: Running) => void): Running[] {
-		this.#memory.forget(draft.written);
-		this.#options.onAbandoned(draft, this.#options.partition);
-		if (tell) draft.commands.forEach(tell);
-		return draft.commands;
 	}
 
 	/** Another engine has its turn on a record: these commands come back when it is over. */
@@ -383,18 +341,5 @@ export class PartitionRunner {
 				await this.#line.pause(tries);
 			}
 		}
-	}
-
-	/** Callers do not wait for ever; what they asked may still happen, which is what this error says. True if any waits on. */
-	#giveUpOnCallers(drafts: UnitDraft[], cause: unknown): boolean {
-		const now = this.#options.clock.monotonic();
-		let waitedFor = false;
-		for (const draft of drafts) {
-			for (const running of draft.commands) {
-				if (now - running.arrivedAt > CALL_TIMEOUT_MS) running.reject(storeRefusal(cause));
-				else waitedFor = true;
-			}
-		}
-		return waitedFor;
 	}
 }

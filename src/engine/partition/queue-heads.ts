@@ -27,10 +27,13 @@ export class QueueHeads {
 
 	/** The first entries, or undefined when too few are known. */
 	first(queue: string, count: number): readonly Entry[] | undefined {
+		return this.seen(queue, count)?.slice(0, count);
+	}
+
+	/** Like `first`, with whatever is known behind those, and not a copy: to be looked at now, for it goes on changing. */
+	seen(queue: string, count: number): readonly Entry[] | undefined {
 		const window = this.#windows.get(queue);
-		if (!window) return undefined;
-		if (!window.complete && window.entries.length < count) return undefined;
-		return window.entries.slice(0, count);
+		return window && (window.complete || window.entries.length >= count) ? window.entries : undefined;
 	}
 
 	/** Of the first entries those that are known. */

@@ -112,7 +112,7 @@ export class Transaction implements Tx {
 	}
 
 	expectFirst(queues: readonly string[], count: number): void {
-		const missing = queues.filter((queue) => !this.#heads.first(queue, count));
+		const missing = queues.filter((queue) => !this.#heads.seen(queue, count));
 		if (missing.length === 0) return;
 		this.missingQueues = missing.map((queue) => ({ queue, count }));
 		throw MISS;

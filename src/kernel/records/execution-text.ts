@@ -28,7 +28,7 @@ export function encodeExecution(record: ExecutionRecord): string {
 	if (record.priority !== 0) doc += `,"priority":${record.priority}`;
 	if (record.agingMs !== defaults.agingMs) doc += `,"agingMs":${record.agingMs}`;
 	if (record.requiredCapabilities !== defaults.requiredCapabilities)
-		doc += `,"requiredCapabilities":${JSON.stringify(record.requiredCapabilities)}`;
+		doc += `,"requiredCapabilities":[${record.requiredCapabilities.map(quoted).join(",")}]`;
 	if (record.fairnessKey !== "") doc += `,"fairnessKey":${quoted(record.fairnessKey)}`;
 	if (record.flowId !== "") doc += `,"flowId":${quoted(record.flowId)}`;
 	if (record.tags !== defaults.tags) doc += `,"tags":${JSON.stringify(record.tags)}`;

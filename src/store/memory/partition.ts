@@ -16,6 +16,7 @@ import {
 	type Unit,
 	type UnitResult,
 } from "../port.ts";
+import { RecentBatches } from "../recent-batches.ts";
 import { Watches } from "../watches.ts";
 import { SortedSet } from "./sorted-set.ts";
 
@@ -41,7 +42,7 @@ export class MemoryPartition {
 	commits = 0;
 	/** High-water mark of time: what was told once is never undercut. */
 	time = 0;
-	readonly #applied = new Map<string, { number: number; reply: CommitReply }>();
+	readonly #recent = new RecentBatches();
 	readonly #turns = new Map<string, Turn>();
 	readonly #index: number;
 
@@ -113,7 +114,7 @@ export class MemoryPartition {
 		if (!this.timeFits(batch.at, time)) {
 			const reply = { time, commit: this.commits, results: [] };
 			// Its engine runs the rules again under a new number: a late copy must not find its time come after all.
-			if (writes) this.remember(batch, reply);
+			if (writes) this.#recent.remember(batch, reply);
 			return { reply, notice: undefined };
 		}
 
@@ -132,22 +133,17 @@ export class MemoryPartition {
 		const due = this.#nextDue();
 		if (due !== undefined && (dueBefore === undefined || due < dueBefore)) notice.due = due;
 		const reply = { time, commit, results };
-		if (writes) this.remember(batch, reply);
+		if (writes) this.#recent.remember(batch, reply);
 		return {
 			reply,
 			notice: notice.queues.length || notice.changed.length || notice.due !== undefined ? notice : undefined,
 		};
 	}
 
-	/** The answer a batch already got; an older batch that arrives late is not looked at. */
+	/** The answer a batch already got; a late copy is not looked at. */
 	protected recall(batch: Batch): CommitReply | undefined {
-		const last = this.#applied.get(batch.engine);
-		if (!last || batch.number > last.number) return undefined;
-		return batch.number === last.number ? last.reply : { time: this.time, commit: 0, results: [] };
-	}
-
-	protected remember(batch: Batch, reply: CommitReply): void {
-		this.#applied.set(batch.engine, { number: batch.number, reply });
+		const known = this.#recent.recall(batch);
+		return known === "outdated" ? { time: this.time, commit: 0, results: [] } : known;
 	}
 
 	protected timeFits(at: number, time: number): boolean {

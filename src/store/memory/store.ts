@@ -1,9 +1,11 @@
 import type { Batch, IndexEntry, LogPosition, Notice, QueuePosition, Store } from "../port.ts";
+import { IN_FLIGHT } from "../recent-batches.ts";
 import { MemoryPartition } from "./partition.ts";
 
 /** Keeps nothing: for users' unit tests, and the floor every benchmark is held against. */
 export class MemoryStore implements Store {
 	readonly writesPerBatch = 1024;
+	readonly inFlight = IN_FLIGHT;
 	readonly shared: boolean;
 	readonly #partitions: MemoryPartition[];
 	readonly #clock: () => number;

@@ -1,43 +1,32 @@
-import type { Database } from "better-sqlite3";
 import type { RecordFormat } from "../port.ts";
-import { IndexChanges } from "./index-changes.ts";
-import * as sql from "./schema.ts";
-import type { RecordRow } from "./statements.ts";
-import { fromText, toText } from "./text.ts";
+import type { SqliteThread } from "./sqlite-thread.ts";
 
 const PAGE = 500;
 
-/**
- * Rewrites every document and builds the index anew, all in one transaction: a program that dies half-way leaves the
- * store as it was. Versions stay, since nobody who remembers one outlives the opening of the file.
- */
-export function migrateRecords(db: Database, from: number, format: RecordFormat): void {
-	const rewrite = db.prepare(sql.rewriteRecord);
-	const index = new IndexChanges(db);
-	db.transaction(() => {
-		db.prepare(sql.removeAllEntries).run();
-		db.prepare(sql.removeAllSizes).run();
-		for (const { partition, key, doc } of allRecords(db)) {
-			const migrated = format.migrate(from, key, doc);
-			if (migrated !== doc) rewrite.run(toText(migrated), partition, toText(key));
-			index.nextUnit();
-			for (const { queue, score } of format.indexOf(key, migrated)) index.add(partition, { queue, score, key });
-		}
-		index.flush();
-		db.prepare(sql.setMeta).run("format", format.format);
-	}).exclusive();
+export interface Migration {
+	thread: SqliteThread;
+	file: number;
+	partitions: number;
+	/** The format of what is stored. */
+	from: number;
+	format: RecordFormat;
 }
 
-/** Page by page: a document must not be rewritten while a statement is reading over it. */
-function* allRecords(db: Database): Iterable<{ partition: number; key: string; doc: string }> {
-	const first = db.prepare<[number, number], RecordRow>(sql.scanRecords);
-	const next = db.prepare<[number, RecordRow["key"], number], RecordRow>(sql.scanRecordsAfter);
-	const partitions = Number(db.prepare(sql.selectMeta).pluck().get("partitions"));
+/** Rewrites every document and builds the index anew, all in one transaction; what fails half-way is undone by closing. */
+export async function migrateRecords({ thread, file, partitions, from, format }: Migration): Promise<void> {
+	await thread.ask("beginRewriting", file, 0);
 	for (let partition = 0; partition < partitions; partition++) {
-		let page = first.all(partition, PAGE);
-		while (page.length > 0) {
-			for (const { key, doc } of page) yield { partition, key: fromText(key), doc: fromText(doc) };
-			page = next.all(partition, (page.at(-1) as RecordRow).key, PAGE);
-		}
+		let cursor: string | undefined;
+		do {
+			const page = await thread.ask("scan", file, 0, partition, cursor, PAGE);
+			const rewritten = page.records.map(({ key, doc }) => {
+				const migrated = format.migrate(from, key, doc);
+				const places = format.indexOf(key, migrated);
+				return migrated === doc ? { key, places } : { key, doc: migrated, places };
+			});
+			await thread.ask("rewrite", file, 0, partition, rewritten);
+			cursor = page.cursor;
+		} while (cursor !== undefined);
 	}
+	await thread.ask("finishRewriting", file, 0, format.format);
 }

@@ -52,6 +52,7 @@ export interface ValkeyStoreParts {
 /** Records on one Valkey or Redis server, or on a cluster of them. */
 export class ValkeyStore implements Store {
 	readonly writesPerBatch = 64;
+	readonly inFlight = 1;
 	readonly shared = true;
 	readonly scansRepeat = true;
 	readonly partitions: number;

@@ -78,8 +78,27 @@ export function batchCases(test: Case): void {
 
 	test("an older batch that arrives late is ignored", async (trial) => {
 		await trial.apply([put("a", "one")], { number: 5 });
-		expect((await trial.commit([put("b", "late")], { number: 4 })).results).toEqual([]);
+		const { inFlight } = trial.store;
+		expect((await trial.commit([put("b", "late")], { number: 5 - inFlight })).results).toEqual([]);
 		expect((await trial.record("b")).version).toBe(0);
+	});
+
+	test("as many batches as may be on their way are remembered", async (trial) => {
+		const numbers = Array.from({ length: trial.store.inFlight }, (_, n) => n + 1);
+		const replies = [];
+		for (const number of numbers) replies.push(await trial.commit([put(`key-${number}`, "first")], { number }));
+		for (const number of numbers.toReversed()) {
+			expect(await trial.commit([put(`key-${number}`, "first")], { number })).toEqual(replies[number - 1]);
+		}
+	});
+
+	test("a batch that others of its engine overtook is looked at like any other, once", async (trial) => {
+		const last = trial.store.inFlight;
+		for (let number = last; number >= 1; number--) {
+			const reply = await trial.commit([put(`key-${number}`, "doc")], { number });
+			expect(reply.results).toEqual([{ ok: true }]);
+			expect(await trial.commit([put(`key-${number}`, "doc")], { number })).toEqual(reply);
+		}
 	});
 
 	test("numbers of batches may leave gaps", async (trial) => {

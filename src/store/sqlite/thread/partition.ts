@@ -1,14 +1,13 @@
 import {
 	type Batch,
 	type CommitReply,
-	EVENT_LOG,
 	hasWrites,
 	type Notice,
 	TIME_TOLERANCE_MS,
 	type Unit,
 	type UnitResult,
-} from "../port.ts";
-import { Watches } from "../watches.ts";
+} from "../../port.ts";
+import { RecentBatches } from "../../recent-batches.ts";
 import { RecordTable } from "./record-table.ts";
 import type { Statements } from "./statements.ts";
 import { toText } from "./text.ts";
@@ -29,14 +28,13 @@ export interface Committed {
  * was read from the tables or written to them; if the transaction fails, `reload` puts it right again.
  */
 export class SqlitePartition {
-	readonly watches = new Watches();
 	readonly records: RecordTable;
 	readonly #index: number;
 	readonly #run: Statements;
 	readonly #clock: () => number;
 	readonly #turns = new Turns();
 	/** In memory only: an engine lives in the process that owns the file, so nobody is left to send a batch again. */
-	readonly #remembered = new Map<string, { number: number; reply: CommitReply }>();
+	readonly #recent = new RecentBatches();
 	readonly #filled = new Set<string>();
 	#commits = 0;
 	#time = 0;
@@ -64,7 +62,7 @@ export class SqlitePartition {
 		const head = this.#run.selectHead.get(this.#index);
 		this.#commits = head?.commits ?? 0;
 		this.#time = Math.max(this.#time, head?.time ?? 0);
-		this.#remembered.clear();
+		this.#recent.clear();
 		this.#filled.clear();
 		this.#due = this.#run.firstScore.get(this.#index, DUE);
 	}
@@ -76,12 +74,13 @@ export class SqlitePartition {
 
 	commit(batch: Batch): Committed {
 		const time = this.tell();
-		const known = this.#recall(batch, time);
+		const known = this.#recent.recall(batch);
+		if (known === "outdated") return { reply: { time, commit: this.#commits, results: [] }, notice: undefined };
 		if (known) return { reply: known, notice: undefined };
 		const writes = batch.units.some(hasWrites);
 		if (batch.at > time || time - batch.at > TIME_TOLERANCE_MS) {
 			const reply = { time, commit: this.#commits, results: [] };
-			if (writes) this.#remembered.set(batch.engine, { number: batch.number, reply });
+			if (writes) this.#recent.remember(batch, reply);
 			return { reply, notice: undefined };
 		}
 		const notice: Notice = { partition: this.#index, time, queues: [], changed: [] };
@@ -89,17 +88,10 @@ export class SqlitePartition {
 		const wrote = results.some((result, n) => result.ok && hasWrites(batch.units[n] as Unit));
 		if (wrote) this.#commits += 1;
 		const reply = { time, commit: this.#commits, results };
-		if (writes) this.#remembered.set(batch.engine, { number: batch.number, reply });
+		if (writes) this.#recent.remember(batch, reply);
 		if (wrote) this.#finish(notice);
 		const telling = notice.queues.length > 0 || notice.changed.length > 0 || notice.due !== undefined;
 		return { reply, notice: telling ? notice : undefined };
-	}
-
-	/** The answer a batch already got; an older batch that arrives late is not looked at. */
-	#recall(batch: Batch, time: number): CommitReply | undefined {
-		const last = this.#remembered.get(batch.engine);
-		if (!last || batch.number > last.number) return undefined;
-		return batch.number === last.number ? last.reply : { time, commit: this.#commits, results: [] };
 	}
 
 	#judgeAll(batch: Batch, time: number, notice: Notice): UnitResult[] {
@@ -135,7 +127,6 @@ export class SqlitePartition {
 	#writeRest(unit: Unit, commit: number, firstPlace: number, notice: Notice): void {
 		const run = this.#run;
 		const at = this.#index;
-		if (this.watches.size > 0) this.#noteChanged(unit, notice);
 		run.index.nextUnit();
 		for (const entry of unit.indexRemoved) {
 			this.#filled.delete(entry.queue);
@@ -155,12 +146,6 @@ export class SqlitePartition {
 		if (unit.forgotten.length === 0) return;
 		run.newEvents.flush();
 		for (const owner of unit.forgotten) run.orphanEvents.run(at, toText(owner));
-	}
-
-	#noteChanged(unit: Unit, notice: Notice): void {
-		for (const { key } of unit.put) if (this.watches.has(key)) notice.changed.push(key);
-		for (const key of unit.removed) if (this.watches.has(key)) notice.changed.push(key);
-		if (unit.events.length > 0 && this.watches.has(EVENT_LOG)) notice.changed.push(EVENT_LOG);
 	}
 
 	/**

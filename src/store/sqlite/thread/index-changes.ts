@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import type { IndexEntry } from "../port.ts";
+import type { IndexEntry } from "../../port.ts";
 import { QueueSizes } from "./queue-sizes.ts";
 import { RowBuffer } from "./row-buffer.ts";
 import { insertEntries, removeEntries } from "./schema.ts";

@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import type { CheckUp } from "../port.ts";
+import type { CheckUp } from "../../port.ts";
 import * as sql from "./schema.ts";
 
 const SYNCHRONOUS = ["OFF", "NORMAL", "FULL", "EXTRA"];

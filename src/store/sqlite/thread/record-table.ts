@@ -1,4 +1,4 @@
-import type { StoredRecord, Unit } from "../port.ts";
+import type { StoredRecord, Unit } from "../../port.ts";
 import type { Statements } from "./statements.ts";
 import { fromText, toText } from "./text.ts";
 

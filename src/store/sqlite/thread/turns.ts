@@ -1,4 +1,4 @@
-import { TURN_MS, type Unit } from "../port.ts";
+import { TURN_MS, type Unit } from "../../port.ts";
 
 /** Turns that ended unused are swept once this many have gathered. */
 const SWEEP_SIZE = 1000;

@@ -1,6 +1,6 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { type OpenErrorCode, StoreOpenError } from "../port.ts";
+import { type OpenErrorCode, StoreOpenError } from "../../port.ts";
 
 /** What SQLite said while opening, as a refusal that tells what to do. */
 export function openError(path: string, error: unknown): StoreOpenError {

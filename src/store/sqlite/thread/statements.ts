@@ -59,6 +59,7 @@ export function prepareStatements(db: Database) {
 		updateRecord: prepare<[number, Text, number, Text, number]>(sql.updateRecord),
 		removeRecord: prepare<[number, Text]>(sql.removeRecord),
 		removeRecordAt: prepare<[number, Text, number]>(sql.removeRecordAt),
+		rewriteRecord: prepare<[Text, number, Text]>(sql.rewriteRecord),
 		scanRecords: prepare<[number, number], RecordRow>(sql.scanRecords),
 		scanRecordsAfter: prepare<[number, Text, number], RecordRow>(sql.scanRecordsAfter),
 

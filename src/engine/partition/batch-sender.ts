@@ -1,0 +1,165 @@
+import type { Clock } from "../../contract/clock.ts";
+import type { Outcome } from "../../kernel/outcome.ts";
+import { type Batch, type CommitReply, hasWrites, StoreError, type Unit } from "../../store/port.ts";
+import type { PartitionMemory } from "./partition-memory.ts";
+import type { Running } from "./running.ts";
+import { type StoreLine, storeRefusal } from "./store-line.ts";
+import type { UnitDraft } from "./unit-draft.ts";
+
+/** Losses in a row after which a unit asks for a turn on what it lost on. */
+const LOSSES_BEFORE_TURN = 4;
+/** A caller is told that the store does not answer after this long; the commit itself is tried on. */
+export const CALL_TIMEOUT_MS = 30_000;
+
+/** What became of a batch. */
+export interface BatchReport {
+	commands: number;
+	units: number;
+	/** Units that lost against another engine. */
+	lost: number;
+	/** The most often in a row that one of its commands has lost. */
+	worstLosses: number;
+	/** How long the store took over it. */
+	ms: number;
+}
+
+export interface BatchSenderOptions {
+	engineId: string;
+	clock: Clock;
+	line: StoreLine;
+	memory: PartitionMemory;
+	/** Told of every unit that was committed, before its callers are. */
+	onCommitted(unit: UnitDraft): void;
+	/** Told of every unit that came to nothing; what it took from queues is still there. */
+	onAbandoned(unit: UnitDraft): void;
+	onBatch(report: BatchReport): void;
+	/** Takes commands that are of no use for so many milliseconds: another engine has its turn. */
+	hold(commands: Running[], ms: number): void;
+}
+
+/** Brings batches to the store, each until it is known what became of it, and settles what they were made of. */
+export class BatchSender {
+	/** Number of the latest batch that has left. */
+	sent = 0;
+	/** Batches that the store is asked to commit. */
+	committing = 0;
+	readonly #options: BatchSenderOptions;
+	#lastCommit = 0;
+	#closed = false;
+
+	constructor(options: BatchSenderOptions) {
+		this.#options = options;
+	}
+
+	/** From now on a batch that the store does not take is not sent again. */
+	close(): void {
+		this.#closed = true;
+	}
+
+	/** Sends a batch until the store has said what became of it; returns the commands that must run again. */
+	async commit(made: readonly UnitDraft[], at: number): Promise<Running[]> {
+		const { engineId, clock, line, memory } = this.#options;
+		const drafts: UnitDraft[] = [];
+		const units: Unit[] = [];
+		for (const draft of made) {
+			try {
+				units.push(draft.toUnit(draft.commands.some((running) => running.losses >= LOSSES_BEFORE_TURN)));
+				drafts.push(draft);
+			} catch (error) {
+				// A record over its cap: its commands are refused, the others go on.
+				this.#abandon(draft, (running) => running.reject(error));
+			}
+		}
+		if (units.length === 0) return [];
+		this.sent += 1;
+		const batch: Batch = { engine: engineId, number: this.sent, at, units };
+		const sentAt = clock.monotonic();
+		this.committing += 1;
+		const reply = await this.#send(batch, drafts);
+		this.committing -= 1;
+		if (!reply) return [];
+		if (reply.results.length === 0) {
+			if (at > reply.time) line.time.stall();
+			return drafts.flatMap((draft) => this.#abandon(draft));
+		}
+		const mine = units.some(hasWrites) ? 1 : 0;
+		if (reply.commit > this.#lastCommit + mine) memory.heads.forgetAll();
+		this.#lastCommit = Math.max(reply.commit, this.#lastCommit);
+		return this.#settle(drafts, reply, clock.monotonic() - sentAt);
+	}
+
+	async #send(batch: Batch, drafts: UnitDraft[]): Promise<CommitReply | undefined> {
+		const { line } = this.#options;
+		let inDoubt = false;
+		for (let tries = 0; ; tries++) {
+			try {
+				const reply = await line.ask((store, partition) => store.commit(partition, batch));
+				line.worked();
+				return reply;
+			} catch (error) {
+				line.failed();
+				inDoubt ||= !(error instanceof StoreError) || error.applied === "unknown";
+				const hopeless = error instanceof StoreError && !error.passing;
+				const waitedFor = this.#giveUpOnCallers(drafts, error);
+				// What was certainly not done and nobody waits for any more is not done later either.
+				if (hopeless || this.#closed || (!inDoubt && !waitedFor)) {
+					const refusal = storeRefusal(error);
+					for (const draft of drafts) this.#abandon(draft, (running) => running.reject(refusal));
+					return undefined;
+				}
+				await line.pause(tries);
+			}
+		}
+	}
+
+	#settle(drafts: UnitDraft[], reply: CommitReply, ms: number): Running[] {
+		const { memory, onCommitted, onBatch, hold } = this.#options;
+		const again: Running[] = [];
+		const report: BatchReport = { commands: 0, units: drafts.length, lost: 0, worstLosses: 0, ms };
+		drafts.forEach((draft, n) => {
+			const result = reply.results[n];
+			report.commands += draft.commands.length;
+			if (result?.ok) {
+				draft.committed = true;
+				for (const { key } of draft.written) memory.committed(key, reply.commit);
+				onCommitted(draft);
+				for (const running of draft.commands) running.resolve(running.outcome as Outcome);
+				return;
+			}
+			report.lost += 1;
+			const commands = this.#abandon(draft);
+			for (const running of commands) {
+				running.losses += 1;
+				report.worstLosses = Math.max(report.worstLosses, running.losses);
+			}
+			for (const record of result?.current ?? []) memory.remember(record);
+			if (result?.turnUntil === undefined) again.push(...commands);
+			else hold(commands, result.turnUntil - reply.time);
+		});
+		// Somebody else writes here: what is known of queues may be out of date.
+		if (report.lost > 0) memory.heads.forgetAll();
+		onBatch(report);
+		return again;
+	}
+
+	/** A unit that will not be: memory forgets it; its commands are told, or are to run again. */
+	#abandon(draft: UnitDraft, tell?: (running: Running) => void): Running[] {
+		this.#options.memory.forget(draft.written);
+		this.#options.onAbandoned(draft);
+		if (tell) draft.commands.forEach(tell);
+		return draft.commands;
+	}
+
+	/** Callers do not wait for ever; what they asked may still happen, which is what this error says. True if any waits on. */
+	#giveUpOnCallers(drafts: UnitDraft[], cause: unknown): boolean {
+		const now = this.#options.clock.monotonic();
+		let waitedFor = false;
+		for (const draft of drafts) {
+			for (const running of draft.commands) {
+				if (now - running.arrivedAt > CALL_TIMEOUT_MS) running.reject(storeRefusal(cause));
+				else waitedFor = true;
+			}
+		}
+		return waitedFor;
+	}
+}

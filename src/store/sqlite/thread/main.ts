@@ -1,0 +1,94 @@
+import { parentPort, receiveMessageOnPort } from "node:worker_threads";
+import { StoreOpenError } from "../../port.ts";
+import type { Answer, Refusal, Request } from "../messages.ts";
+import { type PackedBatch, unpackBatch } from "../packed-batch.ts";
+import type { SqliteFile } from "./file.ts";
+import { type FileOptions, openFile } from "./open.ts";
+
+/**
+ * The thread that SQLite runs on: waiting for the disk here keeps nobody else waiting. Whatever has gathered meanwhile is
+ * served together: first the commits, those of one file in one transaction, then what was asked.
+ */
+if (!parentPort) throw new Error("is the program of a worker thread");
+const port = parentPort;
+const files = new Map<number, SqliteFile>();
+let opened = 0;
+
+port.on("message", (first: Request[]) => {
+	const requests = [...first];
+	for (let more = receiveMessageOnPort(port); more; more = receiveMessageOnPort(port)) requests.push(...more.message);
+	const commits = requests.filter(({ question }) => question === "commit");
+	if (commits.length > 0) port.postMessage(commitByFile(commits));
+	const answers = requests.filter(({ question }) => question !== "commit").map(answer);
+	const ready = answers.filter((one) => !(one instanceof Promise));
+	if (ready.length > 0) port.postMessage(ready);
+	for (const later of answers) if (later instanceof Promise) void later.then((one) => port.postMessage([one]));
+});
+
+function commitByFile(commits: Request[]): Answer[] {
+	const numbers = new Set(commits.map(({ file }) => file));
+	return [...numbers].flatMap((number) =>
+		commitTogether(
+			number,
+			commits.filter(({ file }) => file === number),
+		),
+	);
+}
+
+function commitTogether(number: number, requests: Request[]): Answer[] {
+	try {
+		const file = fileAt(number);
+		file.now = Math.max(...requests.map(({ time }) => time));
+		const jobs = requests.map(({ given }) => ({
+			partition: given[0] as number,
+			batch: unpackBatch(given[1] as PackedBatch),
+		}));
+		return file.commitAll(jobs).map((value, n) => ({ id: (requests[n] as Request).id, value }));
+	} catch (error) {
+		return requests.map(({ id }) => ({ id, refused: refusal(error) }));
+	}
+}
+
+function answer(request: Request): Answer | Promise<Answer> {
+	const { id } = request;
+	try {
+		const value = ask(request);
+		if (!(value instanceof Promise)) return { id, value };
+		return value.then(
+			(later) => ({ id, value: later }),
+			(error) => ({ id, refused: refusal(error) }),
+		);
+	} catch (error) {
+		return { id, refused: refusal(error) };
+	}
+}
+
+function ask({ file: number, time, question, given }: Request): unknown {
+	if (question === "open") {
+		const { file, ...facts } = openFile(...(given as [string, FileOptions]));
+		return { ...facts, file: keep(file) };
+	}
+	const file = fileAt(number);
+	file.now = time;
+	if (question === "copy") return file.copy().then(keep);
+	if (question === "close") files.delete(number);
+	const method = file[question as keyof SqliteFile] as unknown as (...given: readonly unknown[]) => unknown;
+	return Reflect.apply(method, file, given);
+}
+
+function keep(file: SqliteFile): number {
+	opened += 1;
+	files.set(opened, file);
+	return opened;
+}
+
+function fileAt(number: number): SqliteFile {
+	const file = files.get(number);
+	if (!file) throw new Error("the file is closed");
+	return file;
+}
+
+function refusal(error: unknown): Refusal {
+	const message = error instanceof Error ? error.message : String(error);
+	return error instanceof StoreOpenError ? { message, code: error.code, details: error.details } : { message };
+}
