@@ -95,7 +95,7 @@ describe.runIf(hasValkey())("on Valkey", () => {
 		await workOff(many, 1000);
 		const fews: number[] = [];
 		const manys: number[] = [];
-		for (let round = 0; round < 5; round++) {
+		for (let round = 0; round < 12; round++) {
 			await submit(few, 1000);
 			fews.push(await workOff(few, 1000));
 			manys.push(await workOff(many, 1000));
