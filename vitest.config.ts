@@ -8,6 +8,8 @@ export default defineConfig({
 		testTimeout: 60_000,
 		hookTimeout: 60_000,
 		maxWorkers: 2,
+		// Loading the product anew for every file took as long as all but the longest suites.
+		isolate: false,
 		sequence: { sequencer: LongestFirst },
 		reporters: ["default", "./test/conformance/case-count.ts"],
 	},

@@ -21,8 +21,8 @@ export interface OpenOptions {
 	actor?: string;
 	/** Told of faults the engine meets and survives, and at the start of what the store's set-up puts at risk. */
 	onFault?: (fault: { about: string; error: unknown }) => void;
-	/** For tests: the store's time and how an engine waits. */
-	testClock?: { now: () => number; clock: Clock };
+	/** For tests: the store's time, how an engine waits, and how often one that is alone says that it is there. */
+	testClock?: { now: () => number; clock: Clock; aloneMs?: number };
 }
 
 const DEFAULT_RETENTION_MS = 86_400_000;
@@ -48,6 +48,7 @@ export async function openBackend(url: string, options: OpenOptions): Promise<Lo
 		remit,
 		...(sweepMs === undefined ? undefined : { sweepMs }),
 		...(testClock ? { clock: testClock.clock } : undefined),
+		...(testClock?.aloneMs === undefined ? undefined : { presence: { aloneMs: testClock.aloneMs } }),
 		onFault,
 	});
 	try {

@@ -37,11 +37,10 @@ for (const store of ["memory", "sqlite"]) {
 
 		it("lets calls under way be answered", async () => {
 			const ff = await FlowFabric.open(await urlOf(store));
-			const calls = Array.from({ length: 20 }, () => ff.submit("job"));
+			const answers = Promise.allSettled(Array.from({ length: 20 }, () => ff.submit("job")));
 			await ff.list();
 			await ff.close();
-			const answers = await Promise.allSettled(calls);
-			for (const answer of answers) {
+			for (const answer of await answers) {
 				if (answer.status === "rejected") expect(answer.reason).toMatchObject({ code: "shutting_down" });
 			}
 		});

@@ -8,7 +8,7 @@ import { openBackend } from "../../src/library/open.ts";
 import type { TokenEntry } from "../../src/server/options.ts";
 import { startServer } from "../../src/server/server.ts";
 import { sharedCluster } from "../servers/valkey-cluster.ts";
-import { hasValkey, ownStore, sharedValkey } from "../servers/valkey-server.ts";
+import { hasValkey, ownStore, type StoreHost, sharedValkey } from "../servers/valkey-server.ts";
 import type { VirtualClock } from "../virtual-clock.ts";
 import { socketTraffic } from "./socket-traffic.ts";
 import { storeTraffic } from "./store-traffic.ts";
@@ -51,10 +51,13 @@ interface Way {
 
 type Reached = Pick<OpenFabric, "ff" | "as"> & { close(): Promise<void> };
 
+/** In the days that some cases let pass, an engine has nobody to tell that it is there. */
+const timeOf = (clock: VirtualClock) => ({ now: clock.now, clock, aloneMs: 300_000 });
+
 const inProcess: Way = {
 	prefix: "",
 	async open(url, partitions, clock, settings) {
-		const ff = await FlowFabric.open(url, { partitions, ...settings, testClock: { now: clock.now, clock } });
+		const ff = await FlowFabric.open(url, { partitions, ...settings, testClock: timeOf(clock) });
 		const { backend } = ff;
 		if (!(backend instanceof LocalBackend)) throw new TypeError("this row runs in process");
 		const calls = storeTraffic(backend.engine.store);
@@ -75,7 +78,7 @@ const others: readonly OtherCaller[] = [
 const overHttp: Way = {
 	prefix: "http over ",
 	async open(url, partitions, clock, { actor = "local", ...settings }) {
-		const local = await openBackend(url, { partitions, ...settings, testClock: { now: clock.now, clock } });
+		const local = await openBackend(url, { partitions, ...settings, testClock: timeOf(clock) });
 		const server = await startServer({
 			engine: local.engine,
 			backendFor: (caller) => local.as(caller),
@@ -152,8 +155,8 @@ function sqliteRow(partitions: number, way: Way): PublicRow {
 	});
 }
 
-function valkeyRow(name: string, server: () => Promise<{ url: string }>, partitions: number, way: Way): PublicRow {
-	return keepingRow(name, partitions, way, async () => ownStore((await server()).url));
+function valkeyRow(name: string, server: () => Promise<StoreHost>, partitions: number, way: Way): PublicRow {
+	return keepingRow(name, partitions, way, async () => ownStore(await server()));
 }
 
 /** Where a new store is to be, and how to leave nothing of it behind. */

@@ -7,7 +7,7 @@ import type { RecordFormat, Store } from "../../src/store/port.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { openValkeyStore } from "../../src/store/valkey/open.ts";
 import { sharedCluster } from "../servers/valkey-cluster.ts";
-import { hasValkey, ownStore, sharedValkey } from "../servers/valkey-server.ts";
+import { hasValkey, ownStore, type StoreHost, sharedValkey } from "../servers/valkey-server.ts";
 
 export const format: RecordFormat = { format: FORMAT, migrate, indexOf };
 
@@ -78,12 +78,8 @@ async function openSqlite(partitions: number, clock: TestClock): Promise<OpenSto
 	return opened;
 }
 
-async function openValkey(
-	server: () => Promise<{ url: string }>,
-	partitions: number,
-	clock: TestClock,
-): Promise<OpenStore> {
-	const { url, drop } = ownStore((await server()).url);
+async function openValkey(server: () => Promise<StoreHost>, partitions: number, clock: TestClock): Promise<OpenStore> {
+	const { url, drop } = ownStore(await server());
 	const open = (): Promise<Store> => openValkeyStore(url, { partitions, format, testClock: clock.read });
 	// A store that nobody else has open tells nobody; cases listen to what others would be told.
 	const other = await open();

@@ -1,9 +1,8 @@
-import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sharedCluster } from "../servers/valkey-cluster.ts";
-import { hasValkey, sharedValkey } from "../servers/valkey-server.ts";
+import { hasValkey, ownStore, type StoreHost, sharedValkey } from "../servers/valkey-server.ts";
 
 /** A store that outlives the programs that use it. */
 export interface StoreBed {
@@ -34,8 +33,7 @@ async function openFile(): Promise<StoreBed> {
 	return { url: `sqlite:${join(folder, "store.db")}`, discard: () => rm(folder, { recursive: true }) };
 }
 
-async function openOn(server: () => Promise<{ url: string }>): Promise<StoreBed> {
-	const url = new URL((await server()).url);
-	url.searchParams.set("prefix", `bed-${randomUUID()}`);
-	return { url: url.toString(), discard: async () => {} };
+async function openOn(server: () => Promise<StoreHost>): Promise<StoreBed> {
+	const { url, drop } = ownStore(await server());
+	return { url, discard: drop };
 }

@@ -94,12 +94,24 @@ export async function sharedValkey(): Promise<ValkeyServer> {
 	return shared;
 }
 
-/** The URL of a new, empty store on a server, whoever else uses it. */
-export function ownStore(serverUrl: string): { url: string; drop(): Promise<unknown> } {
+/** Where tests can have stores: a server, or a cluster with its primaries. */
+export interface StoreHost {
+	url: string;
+	primaries?: readonly { url: string }[];
+}
+
+/** The URL of a new, empty store on a server, whoever else uses it. What is left there slows every later scan down. */
+export function ownStore({ url: host, primaries = [{ url: host }] }: StoreHost): {
+	url: string;
+	drop(): Promise<void>;
+} {
 	const prefix = `test-${randomUUID()}`;
-	const url = `${serverUrl}${serverUrl.includes("?") ? "&" : "?"}prefix=${prefix}`;
-	// A private server goes with all it keeps.
-	return { url, drop: async () => serverUrl === process.env.FF_TEST_VALKEY_URL && dropKeys(serverUrl, prefix) };
+	return {
+		url: `${host}${host.includes("?") ? "&" : "?"}prefix=${prefix}`,
+		async drop() {
+			for (const { url } of primaries) await dropKeys(url, prefix);
+		},
+	};
 }
 
 async function dropKeys(url: string, prefix: string): Promise<void> {
@@ -107,7 +119,8 @@ async function dropKeys(url: string, prefix: string): Promise<void> {
 	let cursor = "0";
 	do {
 		const [next, keys] = await client.scan(cursor, "MATCH", `${prefix}*`, "COUNT", 1000);
-		if (keys.length > 0) await client.unlink(...keys);
+		// One by one: a call to a cluster names keys of one slot only.
+		await client.pipeline(keys.map((key) => ["unlink", key])).exec();
 		cursor = next;
 	} while (cursor !== "0");
 	client.disconnect();

@@ -1,7 +1,6 @@
-import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "iovalkey";
-import { describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { Engine } from "../../src/engine/engine.ts";
 import type { LocalBackend } from "../../src/engine/local-backend.ts";
 import { FlowFabric } from "../../src/index.ts";
@@ -9,12 +8,21 @@ import { type Kernel, kernel } from "../../src/kernel/kernel.ts";
 import type { Outcome } from "../../src/kernel/outcome.ts";
 import type { Tx } from "../../src/kernel/tx.ts";
 import { openStoreAt } from "../../src/library/open.ts";
-import { hasValkey, sharedValkey } from "../servers/valkey-server.ts";
+import { hasValkey, ownStore, sharedValkey } from "../servers/valkey-server.ts";
 
 /** How long an idle engine is looked at: this is what is measured over, nothing is waited for. */
 const LOOKED_ON_MS = 15_000;
 
-const newStore = async (): Promise<string> => `${(await sharedValkey()).url}?prefix=limits-${randomUUID()}`;
+const drops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+	for (const drop of drops.splice(0)) await drop();
+});
+
+async function newStore(): Promise<string> {
+	const { url, drop } = ownStore(await sharedValkey());
+	drops.push(drop);
+	return url;
+}
 
 /** Function calls the server has answered, and the microseconds it took over them. */
 async function functionCalls(): Promise<{ calls: number; micros: number }> {
@@ -87,7 +95,7 @@ describe.runIf(hasValkey())("on Valkey", () => {
 		await workOff(many, 1000);
 		const fews: number[] = [];
 		const manys: number[] = [];
-		for (let round = 0; round < 5; round++) {
+		for (let round = 0; round < 12; round++) {
 			await submit(few, 1000);
 			fews.push(await workOff(few, 1000));
 			manys.push(await workOff(many, 1000));

@@ -1,5 +1,6 @@
 import {
 	type Batch,
+	hasWrites,
 	type IndexEntry,
 	type LoggedEvent,
 	type QueuePosition,
@@ -59,7 +60,8 @@ export class Traffic {
 		this.#sent.set(place, sent);
 		const last = sent.at(-1);
 		if (last && random.chance(0.1)) return commit(partition, last, "again");
-		if (last && random.chance(0.05)) return commit(partition, random.pick(sent), "late");
+		const late = lateCopies(sent, this.#model.inFlight);
+		if (late.length > 0 && random.chance(0.05)) return commit(partition, random.pick(late), "late");
 		const { time } = await this.#model.read(partition, []);
 		const at = random.chance(0.1) ? time + random.pick([1, 5000, -1000, -1001, -999]) : time - random.integer(0, 200);
 		const number = (last?.number ?? 0) + random.pick([1, 1, 1, 4]);
@@ -179,6 +181,12 @@ export async function contents(store: Store, partition: number): Promise<unknown
 }
 
 const plain = ({ owner, at, body, commit, index }: LoggedEvent): unknown[] => [owner, at, body, commit, index];
+
+/** Those no store may take for being on their way still, however many it remembers; only what writes is remembered. */
+function lateCopies(sent: readonly Batch[], inFlight: number): Batch[] {
+	const latest = sent.findLast(({ units }) => units.some(hasWrites))?.number ?? 0;
+	return sent.filter(({ number }) => number <= latest - inFlight);
+}
 
 function commit(partition: number, batch: Batch, what: string): Move {
 	const told = `partition ${partition}: ${what} batch ${JSON.stringify(batch)}`;

@@ -32,7 +32,7 @@ describe.runIf(hasValkey())("two servers on one store behave as one", () => {
 	let drop: () => Promise<unknown>;
 
 	beforeAll(async () => {
-		const own = ownStore((await sharedValkey()).url);
+		const own = ownStore(await sharedValkey());
 		drop = own.drop;
 		here = await serve(own.url);
 		there = await serve(own.url);
