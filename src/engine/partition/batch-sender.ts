@@ -43,8 +43,9 @@ export class BatchSender {
 	sent = 0;
 	/** Batches that the store is asked to commit. */
 	committing = 0;
+	/** The latest commit heard of in an answer. */
+	lastCommit = 0;
 	readonly #options: BatchSenderOptions;
-	#lastCommit = 0;
 	#closed = false;
 
 	constructor(options: BatchSenderOptions) {
@@ -83,8 +84,8 @@ export class BatchSender {
 			return drafts.flatMap((draft) => this.#abandon(draft));
 		}
 		const mine = units.some(hasWrites) ? 1 : 0;
-		if (reply.commit > this.#lastCommit + mine) memory.heads.forgetAll();
-		this.#lastCommit = Math.max(reply.commit, this.#lastCommit);
+		if (reply.commit > this.lastCommit + mine) memory.heads.forgetAll();
+		this.lastCommit = Math.max(reply.commit, this.lastCommit);
 		return this.#settle(drafts, reply, clock.monotonic() - sentAt);
 	}
 
