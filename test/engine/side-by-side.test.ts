@@ -35,3 +35,17 @@ it("claims one after the other take the very best, wherever it is", async () => 
 	expect(partitionsOf([...first, ...second])).toHaveLength(1);
 	await close();
 });
+
+it("a claim whose work another took first is given what is left", async () => {
+	const clock = new VirtualClock();
+	const engine = new Engine({ store: new MemoryStore(1, clock.now), clock });
+	const backend = new LocalBackend({ engine, actor: "test", retentionMs: 0 });
+	await engine.start();
+	await backend.executions.create({ kind: "older" });
+	await clock.advance(1);
+	await backend.executions.create({ kind: "younger" });
+	const one = { ...who, max: 1 };
+	const [first, second] = await Promise.all([backend.leases.claim(one), backend.leases.claim(one)]);
+	expect([...first, ...second].map(({ kind }) => kind)).toEqual(["older", "younger"]);
+	await backend.close();
+});
