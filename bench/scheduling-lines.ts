@@ -1,6 +1,16 @@
 import { median } from "./limits/sqlite-writes.ts";
 import type { Line } from "./report.ts";
-import { besideBacklog, classes, emptyLane, emptyLaneInTurn, headOfLine, pauseTime } from "./scenarios/scheduling.ts";
+import {
+	besideBacklog,
+	classClaims,
+	classLifecycles,
+	emptyLane,
+	emptyLaneInTurn,
+	headOfLine,
+	MANY_CLASSES,
+	ONE_CLASS,
+	pauseTime,
+} from "./scenarios/scheduling.ts";
 import { openTarget, type StoreName, type Target } from "./target.ts";
 
 export interface SchedulingBench {
@@ -17,9 +27,14 @@ const PINGS = 200;
 /** Each figure beside that of the same run without what is measured. */
 export const SCHEDULING: Record<string, (bench: SchedulingBench) => Promise<Line>> = {
 	"claim-classes": (bench) =>
-		compare(bench, "claim-classes", "lifecycles/s", "≥ 0.8", "one kind, none required", {
-			measure: (target) => classes(target, bench.size),
-			beside: (target) => classes(target, bench.size, ["noop"], [[]]),
+		compare(bench, "claim-classes", "claims/s", "≥ 0.8", "one kind, none required", {
+			measure: (target) => classClaims(target, bench.size, MANY_CLASSES),
+			beside: (target) => classClaims(target, bench.size, ONE_CLASS),
+		}),
+	"class-lifecycles": (bench) =>
+		compare(bench, "class-lifecycles", "lifecycles/s", "≥ 0.8", "one kind, none required", {
+			measure: (target) => classLifecycles(target, bench.size, MANY_CLASSES),
+			beside: (target) => classLifecycles(target, bench.size, ONE_CLASS),
 		}),
 	"head-of-line": (bench) =>
 		compare(bench, "head-of-line p50", "ms", "≤ 3", "empty lane", {

@@ -11,13 +11,57 @@ const CONCURRENCY = 16;
 
 type Fabric = Pick<Target, "ff">;
 
-/** Lifecycles per second over so many kinds and sets of capabilities, all of which one worker serves. */
-export async function classes(
-	{ ff }: Fabric,
-	count: number,
-	kinds = KINDS,
-	sets: readonly string[][] = SETS,
-): Promise<number> {
+/** Kinds of work and sets of capabilities it requires: every pair is a class. */
+export interface Classes {
+	kinds: readonly string[];
+	sets: readonly string[][];
+}
+
+export const MANY_CLASSES: Classes = { kinds: KINDS, sets: SETS };
+export const ONE_CLASS: Classes = { kinds: ["noop"], sets: [[]] };
+
+/** Lifecycles per second of work of so many classes, all of which one worker serves. */
+export async function classLifecycles({ ff }: Fabric, count: number, classes: Classes): Promise<number> {
+	const { worker, finished } = workerFor(ff, count, classes);
+	const startedAt = performance.now();
+	await worker.start();
+	let submitted = 0;
+	const submitter = async () => {
+		while (submitted < count) {
+			const { kind, input, ...options } = itemOf(submitted++, classes);
+			await ff.submit(kind, input, options);
+		}
+	};
+	await Promise.all(Array.from({ length: SUBMITTERS }, submitter));
+	await finished;
+	await worker.stop();
+	return count / ((performance.now() - startedAt) / 1000);
+}
+
+/** Claims per second of work that waits, each with its completion: nothing is submitted meanwhile. */
+export async function classClaims({ ff }: Fabric, count: number, classes: Classes): Promise<number> {
+	for (let from = 0; from < count; from += 1000) {
+		await ff.submitMany(Array.from({ length: Math.min(1000, count - from) }, (_, n) => itemOf(from + n, classes)));
+	}
+	const { worker, finished } = workerFor(ff, count, classes);
+	const startedAt = performance.now();
+	await worker.start();
+	await finished;
+	await worker.stop();
+	return count / ((performance.now() - startedAt) / 1000);
+}
+
+function itemOf(n: number, { kinds, sets }: Classes) {
+	const required = sets[Math.floor(n / kinds.length) % sets.length] ?? [];
+	return {
+		kind: kinds[n % kinds.length] as string,
+		input: payload(n),
+		...(required.length > 0 ? { requiredCapabilities: [...required] } : undefined),
+	};
+}
+
+/** A worker for all of them, and when it has handled so many. */
+function workerFor(ff: Fabric["ff"], count: number, { kinds, sets }: Classes) {
 	let done = 0;
 	let finish = () => {};
 	const finished = new Promise<void>((resolve) => (finish = resolve));
@@ -28,21 +72,7 @@ export async function classes(
 			if (++done === count) finish();
 			return { ok: true };
 		});
-	const startedAt = performance.now();
-	await worker.start();
-	let submitted = 0;
-	const submitter = async () => {
-		while (submitted < count) {
-			const n = submitted++;
-			const required = sets[Math.floor(n / kinds.length) % sets.length] ?? [];
-			const options = required.length > 0 ? { requiredCapabilities: [...required] } : {};
-			await ff.submit(kinds[n % kinds.length] as string, payload(n), options);
-		}
-	};
-	await Promise.all(Array.from({ length: SUBMITTERS }, submitter));
-	await finished;
-	await worker.stop();
-	return count / ((performance.now() - startedAt) / 1000);
+	return { worker, finished };
 }
 
 /** Submit → the handler starts, one after the other: milliseconds, the median. */
