@@ -1,8 +1,12 @@
 import { median } from "../limits/sqlite-writes.ts";
 import { payload, type Target } from "../target.ts";
 
-/** Submit → the handler of an idle worker starts: milliseconds, the median and the 99th percentile. */
-export async function dispatch({ ff }: Pick<Target, "ff">, count: number): Promise<{ p50: number; p99: number }> {
+/** Submit → the handler of an idle worker starts: milliseconds, the median and the 99th percentile, after a warm-up. */
+export async function dispatch(
+	{ ff }: Pick<Target, "ff">,
+	count: number,
+	warmUp = 0,
+): Promise<{ p50: number; p99: number }> {
 	let started: (at: number) => void = () => {};
 	const worker = ff.worker({ concurrency: 16, handleSignals: false });
 	worker.handle("ping", async () => {
@@ -10,11 +14,12 @@ export async function dispatch({ ff }: Pick<Target, "ff">, count: number): Promi
 	});
 	await worker.start();
 	const times: number[] = [];
-	for (let n = 0; n < count; n++) {
+	for (let n = 0; n < warmUp + count; n++) {
 		const begun = new Promise<number>((resolve) => (started = resolve));
 		const startedAt = performance.now();
 		const submitted = ff.submit("ping", payload(n));
-		times.push((await begun) - startedAt);
+		const took = (await begun) - startedAt;
+		if (n >= warmUp) times.push(took);
 		await (await submitted).wait();
 	}
 	await worker.stop();

@@ -6,7 +6,9 @@ import { payload } from "../target.ts";
 import { Child } from "./child.ts";
 import { newStore, openOn, type ValkeyBench } from "./valkey-bench.ts";
 
-const PER_ROUND = 500;
+const PER_ROUND = 1000;
+/** Not counted, on all sides: every round has new processes, whose code is compiled while it runs. */
+const WARM_UP = 3000;
 const BARE = `#!lua name=bench
 redis.register_function('bench_write', function(keys, args) return redis.call('SET', keys[1], args[1]) end)`;
 
@@ -41,7 +43,7 @@ export async function valkeyDispatchLines(bench: ValkeyBench): Promise<Line[]> {
 
 async function inProcess({ server, partitions }: ValkeyBench): Promise<number> {
 	const target = await openOn(server, partitions);
-	const { p50 } = await dispatch(target, PER_ROUND);
+	const { p50 } = await dispatch(target, PER_ROUND, WARM_UP);
 	await target.close();
 	return p50;
 }
@@ -58,9 +60,9 @@ async function fromElsewhere({ server, partitions }: ValkeyBench): Promise<numbe
 	});
 	await worker.start();
 	const times: number[] = [];
-	for (let n = 0; n < PER_ROUND; n++) {
+	for (let n = 0; n < WARM_UP + PER_ROUND; n++) {
 		const submittedAt = BigInt(await child.ask<string>("submitOne", n));
-		times.push(Number(startedAt - submittedAt) / 1e6);
+		if (n >= WARM_UP) times.push(Number(startedAt - submittedAt) / 1e6);
 	}
 	await child.stop();
 	await target.close();
@@ -71,10 +73,10 @@ async function bareWrites({ server }: ValkeyBench): Promise<number> {
 	const client = new Redis(server.url);
 	await client.call("FUNCTION", "LOAD", "REPLACE", BARE);
 	const times: number[] = [];
-	for (let n = 0; n < PER_ROUND; n++) {
+	for (let n = 0; n < WARM_UP + PER_ROUND; n++) {
 		const startedAt = performance.now();
 		await client.call("FCALL", "bench_write", "1", `bare:${n}`, JSON.stringify(payload(n)));
-		times.push(performance.now() - startedAt);
+		if (n >= WARM_UP) times.push(performance.now() - startedAt);
 	}
 	client.disconnect();
 	return median(times);
