@@ -50,9 +50,8 @@ export function remitOf(restriction: ScannerRestriction | undefined): Remit {
 	};
 }
 
-/** As it was given; undefined when nothing is restricted. */
-export function restrictionOf({ namespaces, tags }: Remit): ScannerRestriction | undefined {
-	if (namespaces.length === 0 && tags.length === 0) return undefined;
+/** As it was given. */
+export function restrictionOf({ namespaces, tags }: Remit): ScannerRestriction {
 	return {
 		...(namespaces.length > 0 ? { namespaces: [...namespaces] } : undefined),
 		...(tags.length > 0 ? { tags: tags.map((tag) => tag.join(":")) } : undefined),

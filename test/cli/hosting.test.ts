@@ -10,11 +10,13 @@ async function runUntil(
 	args: readonly string[],
 	pattern: RegExp,
 	meanwhile: (url: string) => Promise<void> = async () => {},
+	env: Record<string, string> = {},
 ) {
 	const stopping = new AbortController();
 	let ready = (_out: string) => {};
 	const shown = new Promise<string>((resolve) => (ready = resolve));
 	const running = runHere(args, {
+		env,
 		stop: stopping.signal,
 		onOut: (all) => pattern.test(all) && ready(all),
 	});
@@ -60,6 +62,19 @@ test("serve takes tokens from a file, each with its role", async () => {
 	});
 	expect(out).not.toContain(token);
 	await rm(folder, { recursive: true });
+});
+
+test("serve restricts its scanners as the environment says", async () => {
+	const restricted = { FF_SCANNER_NAMESPACES: "team-a,team-b", FF_SCANNER_TAGS: "tier:gold" };
+	await runUntil(
+		["serve", ...here, "--json"],
+		/listening/,
+		async (url) => {
+			const { restrictedTo } = (await (await fetch(`${url}/v1/admin/scanners`)).json()) as { restrictedTo: unknown };
+			expect(restrictedTo).toEqual({ namespaces: ["team-a", "team-b"], tags: ["tier:gold"] });
+		},
+		restricted,
+	);
 });
 
 test("dev --json tells everything as documents, one a line", async () => {

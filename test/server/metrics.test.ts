@@ -1,5 +1,8 @@
 import { readFile } from "node:fs/promises";
+import { Registry } from "prom-client";
 import { expect, test, vi } from "vitest";
+import type { ScannerView } from "../../src/contract/replies.ts";
+import { addScannerMetrics } from "../../src/server/scanner-metrics.ts";
 import { entry, Stand, tokenOf } from "./stand.ts";
 
 test("metrics tell what was done, through any caller", async () => {
@@ -94,6 +97,15 @@ test("metrics tell what became of grants", async () => {
 	const value = await scrape(stand);
 	expect(value('grants_total{outcome="reserved"}')).toBe(2);
 	expect(value('grants_total{outcome="accepted"}')).toBe(1);
+});
+
+test("every figure of a scanner has a metric of its own", async () => {
+	const registry = new Registry();
+	const row = { name: "due", runs: 1, items: 2, errors: 3, parked: 4, lastDurationMs: 5000, lagMs: 6000 };
+	addScannerMetrics(registry, () => [row as ScannerView]);
+	const shown = await registry.metrics();
+	const figures = ["runs_total", "items_total", "errors_total", "parked", "last_duration_seconds", "lag_seconds"];
+	expect(figures.map((figure) => shown.match(`scanner_${figure}{duty="due"} (.*)`)?.[1])).toEqual([..."123456"]);
 });
 
 test("metrics of scanners are the rows of the scanners", async () => {
