@@ -24,13 +24,25 @@ async function newStore(): Promise<string> {
 	return url;
 }
 
-/** Function calls the server has answered, and the microseconds it took over them. */
-async function functionCalls(): Promise<{ calls: number; micros: number }> {
+/** What a server has done so far. */
+interface ServerWork {
+	/** Function calls answered, and the microseconds they took. */
+	calls: number;
+	micros: number;
+	/** Commands run, those inside functions too. */
+	commands: number;
+	/** Bytes sent to clients. */
+	sent: number;
+}
+
+async function serverWork(): Promise<ServerWork> {
 	const admin = new Redis((await sharedValkey()).url);
-	const [, calls = 0, micros = 0] =
-		/^cmdstat_fcall:calls=(\d+),usec=(\d+)/m.exec(await admin.info("commandstats")) ?? [];
+	const stats = `${await admin.info("commandstats")}\n${await admin.info("stats")}`;
 	admin.disconnect();
-	return { calls: Number(calls), micros: Number(micros) };
+	const [, calls = 0, micros = 0] = /^cmdstat_fcall:calls=(\d+),usec=(\d+)/m.exec(stats) ?? [];
+	const commands = [...stats.matchAll(/^cmdstat_\S+:calls=(\d+)/gm)].reduce((sum, [, count]) => sum + Number(count), 0);
+	const [, sent = 0] = /^total_net_output_bytes:(\d+)/m.exec(stats) ?? [];
+	return { calls: Number(calls), micros: Number(micros), commands, sent: Number(sent) };
 }
 
 describe.runIf(hasValkey())("on Valkey", () => {
@@ -77,49 +89,48 @@ describe.runIf(hasValkey())("on Valkey", () => {
 		}
 		const { engine } = ff.backend as LocalBackend;
 		await vi.waitFor(() => expect(engine.dispatcher.waiting.sleeping).toBe(10), { timeout: 10_000 });
-		const before = await functionCalls();
+		const before = await serverWork();
 		await sleep(LOOKED_ON_MS);
-		const perSecond = ((await functionCalls()).calls - before.calls) / (LOOKED_ON_MS / 1000);
+		const perSecond = ((await serverWork()).calls - before.calls) / (LOOKED_ON_MS / 1000);
 		process.stdout.write(`idle: ${perSecond.toFixed(2)} function calls a second\n`);
 		expect(await (await ff.submit("noop")).result({ timeoutMs: 10_000 })).toBe("woken");
 		await ff.close();
 		expect(perSecond).toBeLessThan(2);
 	});
 
-	test("claiming and completing costs no more with 100,000 queued than with 1,000", { timeout: 300_000 }, async () => {
-		const few = await FlowFabric.open(await newStore());
-		const many = await FlowFabric.open(await newStore());
-		await submit(few, 1000);
-		await submit(many, 100_000);
-		await workOff(few, 1000);
-		await workOff(many, 1000);
-		const fews: number[] = [];
-		const manys: number[] = [];
-		for (let round = 0; round < 12; round++) {
-			await submit(few, 1000);
-			fews.push(await workOff(few, 1000));
-			manys.push(await workOff(many, 1000));
-		}
-		await few.close();
-		await many.close();
-		// The best rounds: those in which whatever else runs on the machine was least in the way.
-		const ratio = Math.min(...manys) / Math.min(...fews);
-		process.stdout.write(`claim and complete with 100k queued: ${ratio.toFixed(2)} × the server's time with 1k\n`);
-		expect(ratio).toBeLessThanOrEqual(1.3);
+	// By what the server is asked to do, which is the same on a busy machine; `npm run bench -- valkey-growth` times it.
+	test("claiming and completing asks no more of the server with 100,000 queued than with 2,000", {
+		timeout: 300_000,
+	}, async () => {
+		const atFew = await workOff(await storeWith(2000), 1000);
+		const atMany = await workOff(await storeWith(100_000), 1000);
+		const ratio = (of: keyof ServerWork) => atMany[of] / atFew[of];
+		process.stdout.write(
+			`claim and complete with 100k queued: ${ratio("commands").toFixed(2)} × the commands, ` +
+				`${ratio("sent").toFixed(2)} × the bytes, ${ratio("micros").toFixed(2)} × the server's time with 2k\n`,
+		);
+		expect(ratio("commands")).toBeLessThanOrEqual(1.3);
+		expect(ratio("sent")).toBeLessThanOrEqual(1.3);
 	});
 });
 
-async function submit(ff: FlowFabric, count: number): Promise<void> {
+/** The URL of a store with so many queued. */
+async function storeWith(count: number): Promise<string> {
+	const url = await newStore();
+	const ff = await FlowFabric.open(url);
 	for (let from = 0; from < count; from += 1000)
 		await ff.submitMany(
 			Array.from({ length: 1000 }, (_, n) => ({ kind: "noop", input: { n, text: "x".repeat(180) } })),
 		);
+	await ff.close();
+	return url;
 }
 
-/** Claims and completes so many; the microseconds the server took over each. */
-async function workOff(ff: FlowFabric, count: number): Promise<number> {
+/** Claims and completes so many with an engine that has seen none of them; what the server did for it. */
+async function workOff(url: string, count: number): Promise<ServerWork> {
+	const ff = await FlowFabric.open(url);
 	const { leases } = ff.backend;
-	const before = await functionCalls();
+	const before = await serverWork();
 	for (let done = 0; done < count; ) {
 		const claimed = await leases.claim({ workerId: "w", instanceId: "w", max: 16 });
 		expect(claimed.length).toBeGreaterThan(0);
@@ -128,5 +139,12 @@ async function workOff(ff: FlowFabric, count: number): Promise<number> {
 		);
 		done += claimed.length;
 	}
-	return ((await functionCalls()).micros - before.micros) / count;
+	const after = await serverWork();
+	await ff.close();
+	return {
+		calls: after.calls - before.calls,
+		micros: after.micros - before.micros,
+		commands: after.commands - before.commands,
+		sent: after.sent - before.sent,
+	};
 }
