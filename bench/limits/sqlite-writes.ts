@@ -1,6 +1,7 @@
 import BetterSqlite3 from "better-sqlite3";
 import type { Unit } from "../../src/store/port.ts";
 import { IndexChanges } from "../../src/store/sqlite/thread/index-changes.ts";
+import { configure } from "../../src/store/sqlite/thread/open.ts";
 import { RowBuffer } from "../../src/store/sqlite/thread/row-buffer.ts";
 import * as sql from "../../src/store/sqlite/thread/schema.ts";
 
@@ -13,10 +14,7 @@ const EVENT_WIDTH = 6;
 export function writeBare(file: string, units: readonly Unit[], group: number): number {
 	const db = new BetterSqlite3(file);
 	db.pragma("locking_mode = EXCLUSIVE");
-	db.pragma(`page_size = ${sql.PAGE_SIZE}`);
-	db.pragma("journal_mode = WAL");
-	db.pragma("synchronous = FULL");
-	db.pragma("cache_size = -16384");
+	configure(db, true);
 	db.exec(sql.createTables);
 	const put = db.prepare(sql.putRecord);
 	const remove = db.prepare(sql.removeRecord);

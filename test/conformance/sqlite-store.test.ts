@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, open, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import BetterSqlite3 from "better-sqlite3";
@@ -52,6 +52,21 @@ it("does nothing of a transaction that failed, and goes on", () => {
 	expect(opened.queueSizes(1, "").queues).toEqual([{ queue: "q", size: 1 }]);
 	expect(opened.events(1, undefined, undefined, 10).events).toHaveLength(1);
 	db.close();
+});
+
+it("says what became of a call when the file is damaged", async () => {
+	const store = await openSqliteStore(file, { format, testClock });
+	for (let n = 0; n < 100; n++) await commit(store, [put(`key-${n}`, "x".repeat(10_000))]);
+	await store.close();
+	const { size } = await stat(file);
+	const handle = await open(file, "r+");
+	await handle.write(Buffer.alloc(size / 2, 0xff), 0, size / 2, size / 4);
+	await handle.close();
+	const damaged = await openSqliteStore(file, { format, testClock });
+	await expect(damaged.scan(0, undefined, 1000)).rejects.toThrow(/^the file could not be read: .*malformed/);
+	const writes = Array.from({ length: 100 }, (_, n) => put(`key-${n}`, "y"));
+	await expect(commit(damaged, writes)).rejects.toThrow(/^nothing was written: .*malformed/);
+	await damaged.close().catch(() => undefined);
 });
 
 it("writes commits that wait when it is closed, and refuses later ones", async () => {

@@ -12,20 +12,15 @@ import {
 	type QueueSize,
 	type StoredRecord,
 	TIME_TOLERANCE_MS,
-	TURN_MS,
 	type Unit,
 	type UnitResult,
 } from "../port.ts";
 import { RecentBatches } from "../recent-batches.ts";
+import { Turns } from "../turns.ts";
 import { Watches } from "../watches.ts";
 import { SortedSet } from "./sorted-set.ts";
 
 const DUE = "due";
-
-interface Turn {
-	engine: string;
-	until: number;
-}
 
 /**
  * One partition, synchronous: what a store must do in one atomic step, written as plainly as possible. The memory store
@@ -43,7 +38,7 @@ export class MemoryPartition {
 	/** High-water mark of time: what was told once is never undercut. */
 	time = 0;
 	readonly #recent = new RecentBatches();
-	readonly #turns = new Map<string, Turn>();
+	readonly #turns = new Turns();
 	readonly #index: number;
 
 	constructor(index: number) {
@@ -157,30 +152,17 @@ export class MemoryPartition {
 	/** Undefined when the unit may be applied. */
 	protected lostOn(unit: Unit, engine: string, time: number): UnitResult | undefined {
 		const changed = unit.expected.filter(([key, version]) => this.read(key).version !== version).map(([key]) => key);
-		const turnUntil = this.#turnHeldByOther(unit, engine, time);
+		const turnUntil = this.#turns.heldByOther(unit, engine, time);
 		if (changed.length === 0 && turnUntil === undefined) {
-			for (const key of writtenKeys(unit)) this.#turns.delete(key);
+			this.#turns.used(unit);
 			return undefined;
 		}
-		if (unit.wantsTurn && turnUntil === undefined) {
-			for (const key of changed) this.#turns.set(key, { engine, until: time + TURN_MS });
-		}
+		if (unit.wantsTurn && turnUntil === undefined) this.#turns.take(changed, engine, time);
 		return {
 			ok: false,
 			current: unit.expected.map(([key]) => this.read(key)),
 			...(turnUntil === undefined ? undefined : { turnUntil }),
 		};
-	}
-
-	#turnHeldByOther(unit: Unit, engine: string, time: number): number | undefined {
-		if (this.#turns.size === 0) return undefined;
-		for (const key of writtenKeys(unit)) {
-			const turn = this.#turns.get(key);
-			if (!turn || turn.engine === engine) continue;
-			if (turn.until > time) return turn.until;
-			this.#turns.delete(key);
-		}
-		return undefined;
 	}
 
 	#apply(unit: Unit, commit: number, eventsBefore: number, notice: Notice): void {
@@ -231,11 +213,6 @@ export class MemoryPartition {
 	#nextDue(): number | undefined {
 		return this.first(DUE, 1)[0]?.score;
 	}
-}
-
-function* writtenKeys(unit: Unit): Iterable<string> {
-	for (const { key } of unit.put) yield key;
-	yield* unit.removed;
 }
 
 function pageBehind(

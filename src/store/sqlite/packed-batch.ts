@@ -33,8 +33,13 @@ function packUnit(to: PackedBatch, unit: Unit): void {
 	for (const { owner, at, body } of unit.events) to.push(owner, at, body);
 	to.push(unit.forgotten.length, ...unit.forgotten);
 	to.push(unit.blobs.length);
-	for (const { key, bytes } of unit.blobs) to.push(key, bytes);
+	for (const { key, bytes } of unit.blobs) to.push(key, alone(bytes));
 	to.push(unit.blobsRemoved.length, ...unit.blobsRemoved);
+}
+
+/** Of a part of a larger buffer, the whole buffer would cross. */
+function alone(bytes: Uint8Array): Uint8Array {
+	return bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
 }
 
 function packEntries(to: PackedBatch, entries: readonly IndexEntry[]): void {

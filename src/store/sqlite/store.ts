@@ -37,6 +37,7 @@ export interface SqliteStoreOptions {
  * Time is told here and goes with every question.
  */
 export class SqliteStore implements Store {
+	/** Small enough that the next batch is made while one is written, large enough that the disk is waited for seldom. */
 	readonly writesPerBatch = 128;
 	readonly inFlight = IN_FLIGHT;
 	readonly shared = false;

@@ -19,6 +19,15 @@ export function batchCases(test: PublicCase): void {
 		expect(await scene.listed()).toHaveLength(1000);
 	});
 
+	test("a list given to createMany may be used again at once", async (scene) => {
+		const items = Array.from({ length: 300 }, (_, n) => ({ kind: `kind-${n}` }));
+		const answered = scene.backend.executions.createMany(items);
+		items.length = 0;
+		const created = await answered;
+		expect(created.filter(({ ok }) => ok)).toHaveLength(300);
+		expect((await scene.get(created[299]?.id ?? "")).kind).toBe("kind-299");
+	});
+
 	test("createMany of 1001 items is refused and makes none", async (scene) => {
 		const items = Array.from({ length: 1001 }, () => ({ kind: "job" }));
 		const error = await refusal(scene.backend.executions.createMany(items));

@@ -13,6 +13,7 @@ if (!parentPort) throw new Error("is the program of a worker thread");
 const port = parentPort;
 const files = new Map<number, SqliteFile>();
 let opened = 0;
+const COULD_NOT_READ = "the file could not be read";
 
 port.on("message", (first: Request[]) => {
 	const requests = [...first];
@@ -46,7 +47,7 @@ function commitTogether(number: number, requests: Request[]): Answer[] {
 		const committed = file.commitAll(jobs);
 		return requests.map(([id], n) => [id, committed[n]]);
 	} catch (error) {
-		return requests.map(([id]) => [id, undefined, refusal(error)]);
+		return requests.map(([id]) => [id, undefined, refusal(error, "nothing was written")]);
 	}
 }
 
@@ -57,10 +58,10 @@ function answer(request: Request): Answer | Promise<Answer> {
 		if (!(value instanceof Promise)) return [id, value];
 		return value.then(
 			(later) => [id, later],
-			(error) => [id, undefined, refusal(error)],
+			(error) => [id, undefined, refusal(error, COULD_NOT_READ)],
 		);
 	} catch (error) {
-		return [id, undefined, refusal(error)];
+		return [id, undefined, refusal(error, COULD_NOT_READ)];
 	}
 }
 
@@ -89,7 +90,8 @@ function fileAt(number: number): SqliteFile {
 	return file;
 }
 
-function refusal(error: unknown): Refusal {
+function refusal(error: unknown, outcome: string): Refusal {
 	const message = error instanceof Error ? error.message : String(error);
-	return error instanceof StoreOpenError ? { message, code: error.code, details: error.details } : { message };
+	if (error instanceof StoreOpenError) return { message, code: error.code, details: error.details };
+	return { message: `${outcome}: ${message}` };
 }

@@ -8,10 +8,10 @@ import {
 	type UnitResult,
 } from "../../port.ts";
 import { RecentBatches } from "../../recent-batches.ts";
+import { Turns } from "../../turns.ts";
 import { RecordTable } from "./record-table.ts";
 import type { Statements } from "./statements.ts";
 import { toText } from "./text.ts";
-import { Turns } from "./turns.ts";
 
 const DUE = "due";
 

@@ -1,11 +1,11 @@
-import { TURN_MS, type Unit } from "../../port.ts";
+import { TURN_MS, type Unit } from "./port.ts";
 
 /** Turns that ended unused are swept once this many have gathered. */
 const SWEEP_SIZE = 1000;
 
 /**
  * Short reservations of records for an engine that kept losing on them. They live in memory only: they last a moment,
- * and one process owns the file.
+ * and one process owns the store.
  */
 export class Turns {
 	readonly #turns = new Map<string, { engine: string; until: number }>();
