@@ -31,3 +31,26 @@ it("what could not be released when a worker came is released once the store ans
 	expect((await executions.get(id)).state.eligibilityState).toBe("eligible_now");
 	await backend.close();
 });
+
+it("a claim is given work that comes while a slow store is asked who could serve the rest", async () => {
+	const clock = new VirtualClock();
+	const store = new MemoryStore(1, clock.now);
+	const engine = new Engine({ store, clock });
+	const backend = new LocalBackend({ engine, actor: "test", retentionMs: 1000 });
+	const { executions, leases } = backend;
+	await engine.start();
+	await executions.create({ kind: "job", requiredCapabilities: ["gpu"] });
+	const first = store.first.bind(store);
+	let asked = false;
+	store.first = (partition, queue, ...given) => {
+		if (!queue.startsWith("workers,")) return first(partition, queue, ...given);
+		asked = true;
+		return new Promise(() => {});
+	};
+	const claimed = leases.claim({ workerId: "w", instanceId: "i", waitMs: 500 });
+	await clock.advance(1);
+	expect(asked).toBe(true);
+	const { id } = await executions.create({ kind: "job" });
+	await clock.advance(100);
+	expect(await Promise.race([claimed, "nothing yet"])).toMatchObject([{ id }]);
+});

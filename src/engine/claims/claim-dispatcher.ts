@@ -54,8 +54,8 @@ const INPUT_BUDGET = 4 * 1024 * 1024;
 const RETRY_MIN_MS = 4;
 /** A command passes up to nine entries that lead nowhere, so a call passes at least 256. */
 const PASSES = 32;
-/** A claim waits this long for partitions that are slow to say what they have; it may find work elsewhere. */
-const LOOK_PATIENCE_MS = 1000;
+/** A claim waits this long for partitions that are slow to answer; it may find work elsewhere. */
+const PATIENCE_MS = 1000;
 
 /**
  * Hands out work. A claim takes what the finder shows it, lane by lane in the order it gave; if there is nothing it waits.
@@ -103,7 +103,7 @@ export class ClaimDispatcher {
 				if (tries === 0) {
 					const beyond = this.work.beyond(claim);
 					const seenTo = beyond.length > 0 ? this.#examine(claim.namespace, beyond) : undefined;
-					if (taken.length === 0 && seenTo) await seenTo;
+					if (taken.length === 0 && seenTo) await this.#unlessWoken(seenTo, waiter, signal);
 				}
 				const left = deadline - this.#clock.monotonic();
 				const over = left <= 0 || signal?.aborted || this.#closed || claim.request?.repeated;
@@ -128,15 +128,19 @@ export class ClaimDispatcher {
 		this.waiting.wakeAll();
 	}
 
-	/** True when partitions had to be asked. Work that appears meanwhile does not wait for the slowest of them. */
+	/** True when partitions had to be asked. */
 	async #lookAround(search: Search, waiter: Waiter, signal: AbortSignal | undefined): Promise<boolean> {
 		const looking = this.work.lookAround(search);
-		if (!looking) return false;
-		const woken = this.waiting.sleep(waiter, LOOK_PATIENCE_MS, signal);
-		await Promise.race([looking, woken]).finally(() => waiter.wake?.());
+		if (looking) await this.#unlessWoken(looking, waiter, signal);
+		return looking !== undefined;
+	}
+
+	/** Awaits what a slow partition may hold up for long. Work that appears meanwhile does not wait for that. */
+	async #unlessWoken(slow: Promise<void>, waiter: Waiter, signal: AbortSignal | undefined): Promise<void> {
+		const woken = this.waiting.sleep(waiter, PATIENCE_MS, signal);
+		await Promise.race([slow, woken]).finally(() => waiter.wake?.());
 		// If it fails later, other claims will tell.
-		looking.catch(() => {});
-		return true;
+		slow.catch(() => {});
 	}
 
 	async #take(claim: Claim, search: Search): Promise<ExecutionRecord[]> {
