@@ -46,6 +46,8 @@ async function engineOn(store: Store, clock: VirtualClock): Promise<Engine> {
 		store,
 		clock,
 		engineId: "twin",
+		// Walks over all records go in whatever order a store has, and what they have read is then in memory.
+		sweepMs: Number.MAX_SAFE_INTEGER,
 		random: () => 0.5,
 		randomHex: (bytes) => "5".repeat(2 * bytes),
 	});
@@ -86,7 +88,8 @@ async function live(row: StoreRow, seed: number, told: Set<string>): Promise<num
 	Object.defineProperty(testClock, "now", { get: () => clocks[0].now() });
 	const store = await row.open(testClock);
 	const model = new MemoryStore(row.partitions, clocks[1].now, store.store.shared);
-	Object.defineProperty(model, "writesPerBatch", { value: store.store.writesPerBatch });
+	const { writesPerBatch, inFlight } = store.store;
+	Object.defineProperties(model, { writesPerBatch: { value: writesPerBatch }, inFlight: { value: inFlight } });
 	const engines = [await engineOn(store.store, clocks[0]), await engineOn(model, clocks[1])] as const;
 	const commands = new Commands(seed, row.partitions);
 	let sent = 0;
