@@ -1,7 +1,10 @@
 import type { PartitionRunner } from "./partition/partition-runner.ts";
 
-/** Work that joins one commit before the next partition is begun: more gains little, and keeps the others waiting. */
-const ENOUGH = 64;
+/**
+ * Work that joins one commit before the next partition is begun. With more, all that 64 callers submit is one commit,
+ * and engine and store take turns (measured on Valkey: 1.06 × the lifecycles of 64); with less, commits cost more.
+ */
+const ENOUGH = 32;
 
 /**
  * Chooses the partition of new work that may live anywhere. Spread evenly, work that arrives together would go out in as

@@ -46,7 +46,7 @@ const crcOfEnding = Uint16Array.from(ENDINGS, crc16);
  * start, moved on by three bytes, xor that of the ending; so trying an ending costs next to nothing.
  */
 export function uuidWithin(start: string, partition: number, partitions: number, random: number): string {
-	const moved = [0, 0, 0].reduce(addToCrc, crc16(start));
+	const moved = addToCrc(addToCrc(addToCrc(crc16(start), 0), 0), 0);
 	let ending = random & 0xfff;
 	for (let tries = 0; tries < ENDINGS.length; tries++) {
 		if ((((moved ^ (crcOfEnding[ending] ?? 0)) & 0xffff) % SLOTS) % partitions === partition) break;
@@ -60,7 +60,8 @@ export function makeId(prefix: IdPrefix, uuid: string, slot: number): string {
 }
 
 const idForm = /^[a-z]{2}_[0-9a-f]{32}_(?:0|[1-9][0-9]{0,4})$/;
-const SLOT_AT = "ex_".length + 32 + "_".length;
+/** Where the slot begins in an id. */
+export const SLOT_AT = "ex_".length + 32 + "_".length;
 
 /** The slot inside an id, or undefined when the id is malformed. */
 export function slotOfId(prefix: IdPrefix, id: string): number | undefined {

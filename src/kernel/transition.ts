@@ -1,7 +1,6 @@
 import type { EventBody, EventType } from "./events.ts";
 import type { Attempt, AttemptEnd, ExecutionRecord, LeaseEnd } from "./records/execution.ts";
-import { executionKey } from "./records/execution.ts";
-import { amend } from "./records/record.ts";
+import { amendExecution, executionKey } from "./records/execution.ts";
 import { ended, type TerminalOutcome } from "./state.ts";
 import { ensureTicket, needsTicket } from "./tickets.ts";
 import type { Tx } from "./tx.ts";
@@ -40,7 +39,7 @@ export function transition(
 	...events: EventDraft[]
 ): ExecutionRecord {
 	changes.events = record.events + events.length;
-	const next = amend(record, changes);
+	const next = amendExecution(record, changes);
 	let seq = record.events;
 	for (const event of events) tell(tx, next, ++seq, deed, event);
 	tx.put(executionKey(next.id), next);

@@ -17,7 +17,7 @@ export const makeRecord = <R extends object>(defaults: R, fields: Partial<R>): R
 export const amend = <R extends object>(record: R, changes: Partial<R>): R => assign({ ...record }, changes);
 
 /** One field after the other: for a few of them that is quicker than `Object.assign` or a second spread. */
-function assign<R extends object>(record: R, fields: Partial<R>): R {
+export function assign<R extends object>(record: R, fields: Partial<R>): R {
 	for (const name in fields) record[name] = fields[name] as R[typeof name];
 	return record;
 }

@@ -1,7 +1,6 @@
 import { type Fence, fenceAnswer, notActive } from "../fence.ts";
 import type { Outcome } from "../outcome.ts";
-import type { Cancel, ExecutionRecord, LeaseEnd } from "../records/execution.ts";
-import { amend } from "../records/record.ts";
+import { amendExecution, type Cancel, type ExecutionRecord, type LeaseEnd } from "../records/execution.ts";
 import type { PublicState } from "../state.ts";
 import { find, notFound, type Target } from "../target.ts";
 import { type Deed, ending, leaseEvent, transition } from "../transition.ts";
@@ -40,7 +39,7 @@ export function cancel(tx: Tx, command: CancelCommand, now: number): CancelOutco
 	const atOnce = command.mode === "force" || command.fence !== undefined || !record.lease;
 	if (atOnce) {
 		// Whoever asked first is the one who is remembered; a later force only ends the wait.
-		return endCancelled(tx, record.cancel ? record : amend(record, { cancel: request }), "cancel", deed);
+		return endCancelled(tx, record.cancel ? record : amendExecution(record, { cancel: request }), "cancel", deed);
 	}
 	if (record.cancel) return { ok: true, publicState: "active", cancelRequested: true };
 	transition(tx, record, { cancel: { ...request, deadlineAt: now + command.graceMs } }, deed, {

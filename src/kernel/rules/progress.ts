@@ -1,7 +1,6 @@
 import { type Fence, fenceAnswer } from "../fence.ts";
 import type { Outcome } from "../outcome.ts";
-import { executionKey, type Progress } from "../records/execution.ts";
-import { amend } from "../records/record.ts";
+import { amendExecution, executionKey, type Progress } from "../records/execution.ts";
 import { find, notFound, type Target } from "../target.ts";
 import type { Tx } from "../tx.ts";
 
@@ -20,6 +19,6 @@ export function progress(tx: Tx, command: ProgressCommand): ProgressOutcome {
 	const answer = fenceAnswer(record, command.fence, "progress");
 	if (answer) return answer as ProgressOutcome;
 	const next = { ...record.progress, ...command.progress };
-	tx.put(executionKey(record.id), amend(record, { progress: next }));
+	tx.put(executionKey(record.id), amendExecution(record, { progress: next }));
 	return { ok: true, progress: next };
 }

@@ -1,8 +1,7 @@
 import { type Outcome, refuse } from "../outcome.ts";
 import { attemptKey } from "../records/attempt.ts";
-import { type Attempt, type ExecutionRecord, executionKey } from "../records/execution.ts";
+import { type Attempt, amendExecution, type ExecutionRecord, executionKey } from "../records/execution.ts";
 import { idempotencyKeyKey } from "../records/idempotency-key.ts";
-import { amend } from "../records/record.ts";
 import { publicState } from "../state.ts";
 import { find, notFound, type Target } from "../target.ts";
 import type { Deed } from "../transition.ts";
@@ -45,7 +44,7 @@ export function removeExecution(tx: Tx, record: ExecutionRecord, deed: Deed): vo
 	if (step < left && record.attempt) {
 		tx.put(
 			executionKey(record.id),
-			amend(record, { removing: true, attempt: { ...record.attempt, index: left - step } }),
+			amendExecution(record, { removing: true, attempt: { ...record.attempt, index: left - step } }),
 		);
 		return;
 	}

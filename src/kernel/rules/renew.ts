@@ -1,7 +1,6 @@
 import { type Fence, fenceAnswer } from "../fence.ts";
 import { type Outcome, refuse } from "../outcome.ts";
-import { executionKey } from "../records/execution.ts";
-import { amend } from "../records/record.ts";
+import { amendExecution, executionKey } from "../records/execution.ts";
 import { find, notFound, type Target } from "../target.ts";
 import type { Tx } from "../tx.ts";
 
@@ -32,7 +31,7 @@ export function renew(tx: Tx, command: RenewCommand, now: number): RenewOutcome 
 	const expiresAt = now + ttlMs;
 	tx.put(
 		executionKey(record.id),
-		amend(record, { lease: { ...lease, ttlMs, expiresAt, renewals: (lease.renewals ?? 0) + 1 } }),
+		amendExecution(record, { lease: { ...lease, ttlMs, expiresAt, renewals: (lease.renewals ?? 0) + 1 } }),
 	);
 	const holder = { namespace: record.namespace, instanceId: lease.instanceId };
 	if (!cancel) return { ok: true, expiresAt, holder };

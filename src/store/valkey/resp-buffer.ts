@@ -99,14 +99,17 @@ export class RespBuffer {
 			this.bulkName(NO_BYTES, text);
 			return;
 		}
-		const size = Buffer.byteLength(text);
+		// Taken to be ASCII, which nearly all of it is: then it has as many bytes as characters.
+		const start = this.length;
+		this.#open(text.length);
+		this.#room(3 * text.length + AROUND);
+		const size = this.#bytes.write(text, this.length);
 		if (size !== text.length) {
+			this.length = start;
 			this.bulkBytes(Buffer.from(toText(text)));
 			return;
 		}
-		this.#open(size);
-		this.#room(size + AROUND);
-		this.length += this.#bytes.write(text, this.length, size, "latin1");
+		this.length += size;
 		this.#end();
 	}
 
