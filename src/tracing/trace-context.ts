@@ -54,12 +54,20 @@ export interface SpanStart {
 	attributes: Record<string, string | number>;
 }
 
-/** Runs `work` in a span that continues a traceparent; when nobody records, just runs it. */
-export function inSpan<T>(start: SpanStart, traceparent: unknown, work: (span?: Span) => Promise<T>): Promise<T> {
+/** Runs `work` in a span that continues a traceparent; when nobody records, just runs it and describes no span. */
+export function inSpan<T>(
+	describe: () => SpanStart,
+	traceparent: unknown,
+	work: (span?: Span) => Promise<T>,
+): Promise<T> {
 	if (!isTraced()) return work();
 	const parent = continued(traceparent);
-	const kind = start.kind === "server" ? SpanKind.SERVER : SpanKind.CONSUMER;
-	const span = tracer.startSpan(start.name, { kind, attributes: start.attributes }, parent);
+	const { name, kind, attributes } = describe();
+	const span = tracer.startSpan(
+		name,
+		{ kind: kind === "server" ? SpanKind.SERVER : SpanKind.CONSUMER, attributes },
+		parent,
+	);
 	if (!span.isRecording()) return context.with(parent, work);
 	return context.with(trace.setSpan(parent, span), async () => {
 		try {

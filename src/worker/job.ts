@@ -52,9 +52,9 @@ export class Job {
 		this.#leaseMs = options.leaseMs;
 		this.expiresAt = clock.monotonic() + options.leaseMs;
 		const context = new RunContext(backend, claimed, this);
-		const handle = () =>
-			inSpan(spanOf(claimed), claimed.traceparent, () => runThrough(options.middleware, context, options.handler));
-		this.done = this.#run(handle, options.onHandled);
+		const { middleware, handler } = options;
+		const handle = () => runThrough(middleware, 0, context, handler);
+		this.done = this.#run(() => inSpan(() => spanOf(claimed), claimed.traceparent, handle), options.onHandled);
 	}
 
 	/** Runs the handler to its end, then tells what came of it. Never rejects. */
@@ -179,11 +179,16 @@ const spanOf = ({ id, kind, lane, attempt }: ClaimedExecution): SpanStart => ({
 	},
 });
 
-/** What throws at once fails like what throws later. */
-async function runThrough(middleware: readonly Middleware[], context: Context, handler: Handler): Promise<unknown> {
-	const [first, ...rest] = middleware;
-	return first
-		? first(context, () => runThrough(rest, context, handler))
+/** The middleware from some place on, then the handler. What throws at once fails like what throws later. */
+async function runThrough(
+	middleware: readonly Middleware[],
+	from: number,
+	context: Context,
+	handler: Handler,
+): Promise<unknown> {
+	const next = middleware[from];
+	return next
+		? next(context, () => runThrough(middleware, from + 1, context, handler))
 		: handler(context as Context<never>, context.input as never);
 }
 

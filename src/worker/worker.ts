@@ -53,7 +53,7 @@ export class Worker {
 	readonly #backend: Backend;
 	readonly #options: Required<Omit<WorkerOptions, "instanceId" | "namespace">> & Pick<WorkerOptions, "namespace">;
 	readonly #handlers = new Map<string, Handler>();
-	readonly #middleware: Middleware[] = [];
+	#middleware: readonly Middleware[] = [];
 	/** Everything held, by execution; more than `concurrency` while outcomes are on their way. */
 	readonly #jobs = new Map<string, Job>();
 	#handling = 0;
@@ -123,7 +123,8 @@ export class Worker {
 
 	/** Wraps all handlers; the first registered is the outermost. */
 	use(middleware: Middleware): this {
-		this.#middleware.push(middleware);
+		// Not added to the list: what runs already goes through what there was when it began.
+		this.#middleware = [...this.#middleware, middleware];
 		return this;
 	}
 

@@ -1,6 +1,13 @@
 import type { Payload } from "../payload.ts";
 import { quoted } from "../quoted.ts";
-import { type Attempt, type ExecutionRecord, executionDefaults, type Lease, type LeaseEnd } from "./execution.ts";
+import {
+	type Attempt,
+	type ExecutionRecord,
+	executionDefaults,
+	type Lease,
+	type LeaseEnd,
+	makeExecution,
+} from "./execution.ts";
 import { parseDocument } from "./record.ts";
 import { stateCode, stateOf } from "./state-code.ts";
 
@@ -94,10 +101,9 @@ function payloadText(payload: Payload): string {
 
 export function decodeExecution(key: string, doc: string): ExecutionRecord {
 	const stored = parseDocument(doc);
-	const record = { ...executionDefaults };
+	const record = makeExecution({ id: key });
 	const fields = record as unknown as Record<string, unknown>;
 	let unknown: Record<string, unknown> | null = null;
-	record.id = key;
 	for (const name in stored) {
 		if (name === "state") Object.assign(record, stateOf(String(stored[name])));
 		else if (name in executionDefaults) fields[name] = stored[name];
