@@ -50,8 +50,9 @@ export class SqliteThread {
 			if (this.#waiting.size === 0) this.#worker.ref();
 			this.#waiting.set(this.#asked, { resolve: resolve as (value: unknown) => void, reject });
 			this.#outgoing.push([this.#asked, file, time, question, given]);
-			// Many may ask in one turn of the loop, each by itself; a message costs more than what is asked.
-			if (question === "commit") queueMicrotask(() => this.#send());
+			// Many may ask in one turn of the loop, each by itself; a message costs more than what is asked. Commits and reads
+			// have been gathered before they come here.
+			if (question === "commit" || question === "read") queueMicrotask(() => this.#send());
 			else if (this.#outgoing.length === 1) setImmediate(() => this.#send());
 		});
 	}

@@ -12,6 +12,7 @@ import {
 } from "../port.ts";
 import { IN_FLIGHT } from "../recent-batches.ts";
 import { Watches } from "../watches.ts";
+import { JointReads } from "./joint-reads.ts";
 import type { Given, Question, Replied } from "./messages.ts";
 import { packBatch } from "./packed-batch.ts";
 import type { SqliteThread } from "./sqlite-thread.ts";
@@ -32,6 +33,12 @@ export interface SqliteStoreOptions {
 	clock: () => number;
 }
 
+/** What is kept here of a partition. */
+interface Place {
+	readonly watches: Watches;
+	readonly reads: JointReads;
+}
+
 /**
  * A file that this process alone owns, served by a thread of its own so that no wait for the disk holds up the program.
  * Time is told here and goes with every question.
@@ -45,7 +52,7 @@ export class SqliteStore implements Store {
 	readonly #thread: SqliteThread;
 	readonly #file: number;
 	readonly #clock: () => number;
-	readonly #watches: Watches[];
+	readonly #places: readonly Place[];
 	#listeners: ((notice: Notice) => void)[] = [];
 	#closing: Promise<void> | undefined;
 
@@ -54,11 +61,16 @@ export class SqliteStore implements Store {
 		this.#file = file;
 		this.partitions = partitions;
 		this.#clock = clock;
-		this.#watches = Array.from({ length: partitions }, () => new Watches());
+		this.#places = Array.from({ length: partitions }, (_, partition) => ({
+			watches: new Watches(),
+			reads: new JointReads((keys) => thread.ask("read", file, clock(), partition, keys)),
+		}));
 	}
 
-	read(partition: number, keys: readonly string[]) {
-		return this.#ask("read", partition, keys);
+	async read(partition: number, keys: readonly string[]) {
+		const { reads } = this.#at(partition);
+		this.#checkOpen();
+		return reads.read(keys);
 	}
 
 	readBlobs(partition: number, keys: readonly string[]) {
@@ -102,7 +114,7 @@ export class SqliteStore implements Store {
 	}
 
 	async commit(partition: number, batch: Batch): Promise<CommitReply> {
-		const watches = this.#watchesOf(partition);
+		const { watches } = this.#at(partition);
 		this.#checkOpen();
 		const { reply, notice } = await this.#thread.ask("commit", this.#file, this.#clock(), partition, packBatch(batch));
 		const changed = watches.size > 0 ? changedOf(batch, reply, watches) : [];
@@ -120,7 +132,7 @@ export class SqliteStore implements Store {
 	}
 
 	watch(partition: number, key: string): () => void {
-		return this.#watchesOf(partition).add(key);
+		return this.#at(partition).watches.add(key);
 	}
 
 	onNotice(listener: (notice: Notice) => void): void {
@@ -141,15 +153,16 @@ export class SqliteStore implements Store {
 		return { store, discard: () => store.close() };
 	}
 
-	/** Commits on their way are written first. */
+	/** Commits on their way are written, and reads answered, first. */
 	close(): Promise<void> {
 		this.#listeners = [];
+		for (const { reads } of this.#places) reads.send();
 		this.#closing ??= this.#thread.ask("close", this.#file, this.#clock()) as Promise<void>;
 		return this.#closing;
 	}
 
 	async #ask<Q extends PartitionQuestion>(question: Q, ...given: Given<Q>): Promise<Replied<Q>> {
-		this.#watchesOf(given[0]);
+		this.#at(given[0]);
 		this.#checkOpen();
 		return this.#thread.ask(question, this.#file, this.#clock(), ...given);
 	}
@@ -162,8 +175,8 @@ export class SqliteStore implements Store {
 		if (this.#closing) throw new StoreError("the store is closed", { applied: "no" });
 	}
 
-	#watchesOf(partition: number): Watches {
-		const found = this.#watches[partition];
+	#at(partition: number): Place {
+		const found = this.#places[partition];
 		if (!found) throw new RangeError(`partition: must be 0 to ${this.partitions - 1}, not ${partition}`);
 		return found;
 	}

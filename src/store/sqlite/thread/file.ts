@@ -41,8 +41,16 @@ export class SqliteFile {
 		this.#discard = discard;
 	}
 
+	/** Versions and documents in turn. */
 	read(partition: number, keys: readonly string[]) {
-		return this.#answer(partition, (at) => ({ records: keys.map((key) => at.records.read(key)) }));
+		return this.#answer(partition, (at) => {
+			const found: (number | string)[] = [];
+			for (const key of keys) {
+				const { version, doc } = at.records.read(key);
+				found.push(version, doc);
+			}
+			return { found };
+		});
 	}
 
 	readBlobs(partition: number, keys: readonly string[]) {
