@@ -62,12 +62,9 @@ export function inSpan<T>(
 ): Promise<T> {
 	if (!isTraced()) return work();
 	const parent = continued(traceparent);
-	const { name, kind, attributes } = describe();
-	const span = tracer.startSpan(
-		name,
-		{ kind: kind === "server" ? SpanKind.SERVER : SpanKind.CONSUMER, attributes },
-		parent,
-	);
+	const { name, attributes, ...start } = describe();
+	const kind = start.kind === "server" ? SpanKind.SERVER : SpanKind.CONSUMER;
+	const span = tracer.startSpan(name, { kind, attributes }, parent);
 	if (!span.isRecording()) return context.with(parent, work);
 	return context.with(trace.setSpan(parent, span), async () => {
 		try {

@@ -3,7 +3,13 @@ import { describe, expect, it } from "vitest";
 import { slotOf } from "../../src/kernel/ids.ts";
 import { claimRequestKey } from "../../src/kernel/records/claim-request.ts";
 import { EVENT_LOG_KEY } from "../../src/kernel/records/event-log.ts";
-import { executionDefaults, executionKey, makeExecution } from "../../src/kernel/records/execution.ts";
+import {
+	amendExecution,
+	type ExecutionRecord,
+	executionDefaults,
+	executionKey,
+	makeExecution,
+} from "../../src/kernel/records/execution.ts";
 import { idempotencyKeyDefaults } from "../../src/kernel/records/idempotency-key.ts";
 import { amend, decodeRecord, encodeRecord, makeRecord } from "../../src/kernel/records/record.ts";
 import { decode, encode, recordTypeOf, slotOfKey } from "../../src/kernel/records/record-types.ts";
@@ -89,5 +95,16 @@ describe("record types", () => {
 	it("an execution's document is small: nothing but what sets it apart", () => {
 		const record = makeExecution({ id, kind: "job", createdAt: 1, createdBy: "me" });
 		expect(Object.keys(JSON.parse(encode(id, record))).sort()).toEqual(["createdAt", "createdBy", "events", "kind"]);
+	});
+});
+
+describe("an amended execution", () => {
+	it("has every field of the one before, and the changes; the one before is as it was", () => {
+		const names = Object.keys(executionDefaults);
+		const before = Object.fromEntries(names.map((name) => [name, `of ${name}`])) as unknown as ExecutionRecord;
+		const after = amendExecution(before, { epoch: 7 });
+		expect(after).toEqual({ ...before, epoch: 7 });
+		expect(Object.keys(after)).toEqual(names);
+		expect(before.epoch).toBe("of epoch");
 	});
 });

@@ -89,17 +89,14 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
 function traced(route: Route, url: string): Handler {
 	const start = { name: route.name, kind: "server" as const, attributes: { "http.route": url } };
+	const describe = () => start;
 	return (request, reply) => {
 		if (!isTraced()) return route.handle(request, reply);
-		return inSpan(
-			() => start,
-			request.headers.traceparent,
-			async (span?: Span) => {
-				const answer = await route.handle(request, reply);
-				span?.setAttribute("http.response.status_code", reply.statusCode);
-				return answer;
-			},
-		);
+		return inSpan(describe, request.headers.traceparent, async (span?: Span) => {
+			const answer = await route.handle(request, reply);
+			span?.setAttribute("http.response.status_code", reply.statusCode);
+			return answer;
+		});
 	};
 }
 
