@@ -11,6 +11,7 @@ const LENGTH_WIDTH = 10;
 const DUE = "due";
 /** The most names of one kind in a batch. */
 const PLACES = 128 * 128;
+const FIRST_NUMBERS = 4096;
 /** Shape, clock, heard, engine, number, at, versions, channel, own channel, partition, events, lengths. */
 const FIXED_ARGS = 12;
 
@@ -47,24 +48,24 @@ export class CommitCall {
 	readonly #lengths = new RespBuffer();
 	readonly #packed = new RespBuffer();
 	readonly #opening = `$5\r\nFCALL\r\n$${functionName("commit").length}\r\n${functionName("commit")}\r\n`;
-	#shape: number[] = [];
+	readonly #shape = new Numbers();
 	readonly #records = new Places<string>();
 	readonly #queues = new Places<string>();
 	readonly #blobs = new Places<string>();
 	readonly #scores = new Places<number>();
 	#bodyCount = 0;
-	/** By place of a record: the unit, counted from 1, that moves an entry of it. */
-	#movedBy: number[] = [];
+	/** By place of a record: the unit, counted from 1, that moves an entry of it, or 0. */
+	#movedBy = new Uint32Array(FIRST_NUMBERS);
 	#movedTwice = false;
 	#writes = false;
 
 	encode(keys: PartitionKeys, batch: Batch, settings: CallSettings): Buffer {
 		for (const part of [this.#call, this.#bodies, this.#versions, this.#events, this.#lengths, this.#packed])
 			part.clear();
-		this.#shape = [];
+		this.#shape.clear();
+		this.#movedBy.fill(0, 0, this.#records.size + 1);
 		for (const places of [this.#records, this.#queues, this.#blobs, this.#scores]) places.clear();
 		this.#bodyCount = 0;
-		this.#movedBy = [];
 		this.#movedTwice = false;
 		this.#writes = false;
 		batch.units.forEach((unit, n) => {
@@ -76,7 +77,8 @@ export class CommitCall {
 	#takeUnit(unit: Unit, number: number): void {
 		const shape = this.#shape;
 		const records = this.#records;
-		shape.push(unit.wantsTurn ? 1 : 0, unit.expected.length);
+		shape.push(unit.wantsTurn ? 1 : 0);
+		shape.push(unit.expected.length);
 		for (const [key, version] of unit.expected) {
 			shape.push(records.of(key));
 			this.#versions.digits(version, VERSION_WIDTH);
@@ -115,8 +117,11 @@ export class CommitCall {
 		this.#shape.push(entries.length);
 		for (const { queue, key, score } of entries) {
 			const record = this.#records.of(key);
-			this.#shape.push(this.#queues.of(queue), record, this.#scores.of(score));
-			this.#movedTwice ||= (this.#movedBy[record] ?? unit) !== unit;
+			this.#shape.push(this.#queues.of(queue));
+			this.#shape.push(record);
+			this.#shape.push(this.#scores.of(score));
+			if (record >= this.#movedBy.length) this.#movedBy = enlarged(this.#movedBy);
+			this.#movedTwice ||= (this.#movedBy[record] || unit) !== unit;
 			this.#movedBy[record] = unit;
 		}
 	}
@@ -127,7 +132,7 @@ export class CommitCall {
 		const keyCount = fixed.length + 2 * records.size + queues.size + blobs.size;
 		const counts = [batch.units.length, records.size, queues.size, blobs.size, queues.find(DUE)];
 		counts.push(prefixes.version.length, scores.size, this.#writes ? 1 : 0, this.#movedTwice ? 1 : 0);
-		pack(this.#packed, counts, this.#shape);
+		pack(this.#packed, counts, this.#shape.all());
 
 		call.ascii("*");
 		call.digits(3 + keyCount + FIXED_ARGS + scores.size + this.#bodyCount);
@@ -155,6 +160,31 @@ export class CommitCall {
 		call.append(this.#bodies);
 		return call.toBuffer();
 	}
+}
+
+/** Numbers in the making, in memory that is kept from call to call. */
+class Numbers {
+	#values = new Uint32Array(FIRST_NUMBERS);
+	#length = 0;
+
+	push(value: number): void {
+		if (this.#length === this.#values.length) this.#values = enlarged(this.#values);
+		this.#values[this.#length++] = value;
+	}
+
+	all(): Uint32Array {
+		return this.#values.subarray(0, this.#length);
+	}
+
+	clear(): void {
+		this.#length = 0;
+	}
+}
+
+function enlarged(values: Uint32Array): Uint32Array<ArrayBuffer> {
+	const larger = new Uint32Array(2 * values.length);
+	larger.set(values);
+	return larger;
 }
 
 /** Names by their places, counted from 1 in the order they first came. */
@@ -193,14 +223,16 @@ class Places<N> {
 }
 
 /** Numbers one after the other: a byte each, or two of seven bits when one of them is large. */
-function pack(into: RespBuffer, ...parts: readonly (readonly number[])[]): void {
+function pack(into: RespBuffer, ...parts: readonly ArrayLike<number>[]): void {
 	let largest = 0;
-	for (const numbers of parts) for (const number of numbers) if (number > largest) largest = number;
+	for (const numbers of parts)
+		for (let n = 0; n < numbers.length; n++) largest = Math.max(largest, numbers[n] as number);
 	if (largest >= PLACES) throw new RangeError(`a batch may name fewer than ${PLACES} records, not ${largest}`);
 	const wide = largest >= 128;
 	into.byte(wide ? 2 : 1);
 	for (const numbers of parts) {
-		for (const number of numbers) {
+		for (let n = 0; n < numbers.length; n++) {
+			const number = numbers[n] as number;
 			if (wide) into.byte(number >> 7);
 			into.byte(number & 127);
 		}
