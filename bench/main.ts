@@ -18,7 +18,8 @@ import { VALKEY_SCENARIOS, type ValkeyScenario } from "./valkey/scenarios.ts";
 
 const HELP = `npm run bench -- [scenario …] [options]
 
-Scenarios: lifecycle, batch-submit, dispatch, backlog, claim-classes, class-lifecycles, head-of-line, fairness, pause, http-lifecycle, http-get, http-idle, on each store;
+Scenarios: lifecycle, batch-submit, dispatch, backlog, claim-classes, class-lifecycles, head-of-line, fairness, pause,
+  http-lifecycle, http-get, http-idle, on each store;
   valkey-lifecycle (beside BullMQ), valkey-engines, valkey-dispatch, valkey-growth, valkey-memory, valkey-idle, on a
   private server (all when none is named)
   --store sqlite|memory   one store instead of both

@@ -60,8 +60,7 @@ export function makeId(prefix: IdPrefix, uuid: string, slot: number): string {
 }
 
 const idForm = /^[a-z]{2}_[0-9a-f]{32}_(?:0|[1-9][0-9]{0,4})$/;
-/** Where the slot begins in an id. */
-export const SLOT_AT = "ex_".length + 32 + "_".length;
+const SLOT_AT = "ex_".length + 32 + "_".length;
 
 /** The slot inside an id, or undefined when the id is malformed. */
 export function slotOfId(prefix: IdPrefix, id: string): number | undefined {

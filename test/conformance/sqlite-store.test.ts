@@ -82,6 +82,17 @@ it("writes commits that wait when it is closed, and refuses later ones", async (
 	await again.close();
 });
 
+it("answers reads that wait when it is closed", async () => {
+	const store = await openSqliteStore(file, { format, testClock });
+	await commit(store, [put("a", "1")]);
+	const onItsWay = store.read(0, ["a"]);
+	await new Promise((resolve) => setImmediate(resolve));
+	const waiting = store.read(0, ["a"]);
+	const answers = Promise.all([onItsWay, waiting]);
+	await store.close();
+	for (const { records } of await answers) expect(records).toMatchObject([{ doc: "1" }]);
+});
+
 it("shows reads sent together one state", async () => {
 	const store = await openSqliteStore(file, { format, testClock });
 	let version = (await commit(store, [put("a", "0"), put("b", "0")])).commit;

@@ -3,8 +3,9 @@
  * filled in again on reading: documents stay small, and a later version can add fields. Fields a program does not know
  * stay where they are, so they survive a rewrite by an older version.
  *
- * All records of a type have the same fields in the same order: the runtime then copies them at once and finds a field
- * without looking for it. Records whose defaults sat on a prototype were smaller, but took twice as long to change.
+ * All records of a type have the same fields in the same order: the runtime then finds a field without looking for it.
+ * Records whose defaults sat on a prototype were smaller, but took twice as long to change. Executions, which change most,
+ * are made and amended by functions of their own (`makeExecution`, `amendExecution`).
  */
 
 /** The key of a record, carrying the record's type. */

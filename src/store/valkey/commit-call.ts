@@ -11,6 +11,7 @@ const LENGTH_WIDTH = 10;
 const DUE = "due";
 /** The most names of one kind in a batch. */
 const PLACES = 128 * 128;
+/** Room for numbers at first; it grows with the largest batch. */
 const FIRST_NUMBERS = 4096;
 /** Shape, clock, heard, engine, number, at, versions, channel, own channel, partition, events, lengths. */
 const FIXED_ARGS = 12;
