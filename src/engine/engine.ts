@@ -351,9 +351,10 @@ export class Engine {
 		if (notice.time !== undefined) this.runner(notice.partition).time.hear(notice.time);
 		for (const queue of notice.queues) {
 			if (!queue.startsWith(ELIGIBLE)) continue;
-			const { heads } = this.runner(notice.partition);
-			if (heads.peek(queue) === null) heads.forget(queue);
-			this.dispatcher.work.hasHeard(notice.partition, queue);
+			const runner = this.runner(notice.partition);
+			if (runner.heads.peek(queue) === null) runner.heads.forget(queue);
+			const awaited = this.dispatcher.work.hasHeard(notice.partition, queue);
+			if (awaited && notice.news) runner.learn(queue, notice.news);
 		}
 		if (notice.due !== undefined) this.#minding.expect(notice.partition, notice.due);
 		for (const key of notice.changed) this.watchers.changed(key);

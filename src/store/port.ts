@@ -143,11 +143,26 @@ export interface CommitReply extends Timed {
 /** Watched like a record, it has changed whenever a commit appended events. */
 export const EVENT_LOG = "log";
 
+/** What a commit that wrote little put into queues that were empty: whoever waits for it need not ask. */
+export interface News {
+	/** The commit's number: the version of the records. */
+	commit: number;
+	/** All entries of those queues. */
+	entries: IndexEntry[];
+	/** What it wrote. */
+	records: { key: string; doc: string }[];
+}
+
+/** More is not told whole: everybody hears a notice, and few have a use for it. */
+export const MOST_NEWS = { records: 4, chars: 2048 } as const;
+
 /** Tells that something may have changed; may be lost or repeated. About its own commits a listener may be told or not. */
 export interface Notice {
 	partition: number;
 	/** Queues that went from empty to not empty. */
 	queues: string[];
+	/** What is in them, when it is little; a store may always leave it out. Out of date like all one is told. */
+	news?: News;
 	/** The earliest due time, when a commit made it earlier. */
 	due?: number;
 	/** The store's time of the commit it tells of. */

@@ -110,10 +110,14 @@ export class WorkFinder {
 		else this.hasWork(partition, queue);
 	}
 
-	/** A notice said that a queue has work. Where others come first it counts a moment later. */
-	hasHeard(partition: number, queue: string): void {
-		if (this.#options.preferred(laneNameOf(queue))?.has(partition) === false) this.#hearLater(partition, queue);
-		else this.hasWork(partition, queue);
+	/**
+	 * A notice said that a queue has work; true when somebody waited for that. Where others come first it counts a moment
+	 * later.
+	 */
+	hasHeard(partition: number, queue: string): boolean {
+		if (this.#options.preferred(laneNameOf(queue))?.has(partition) !== false) return this.hasWork(partition, queue);
+		this.#hearLater(partition, queue);
+		return false;
 	}
 
 	/** An execution was given out: its key has had its turn in every partition, as far as this engine's claims go. */

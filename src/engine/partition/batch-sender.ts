@@ -43,9 +43,9 @@ export class BatchSender {
 	sent = 0;
 	/** Batches that the store is asked to commit. */
 	committing = 0;
-	readonly #options: BatchSenderOptions;
 	/** The latest commit heard of in an answer. */
 	lastCommit = 0;
+	readonly #options: BatchSenderOptions;
 	#closed = false;
 
 	constructor(options: BatchSenderOptions) {

@@ -1,6 +1,6 @@
 import type { Kernel } from "../../kernel/kernel.ts";
 import type { Entry } from "../../kernel/tx.ts";
-import type { Store, StoredRecord } from "../../store/port.ts";
+import type { News, Store, StoredRecord } from "../../store/port.ts";
 import { QueueHeads } from "./queue-heads.ts";
 import { RecordCache } from "./record-cache.ts";
 import type { Scan, Transaction } from "./transaction.ts";
@@ -93,6 +93,14 @@ export class PartitionMemory {
 			this.#onCorrupt(key, error instanceof Error ? error.message : String(error));
 			this.cache.set(key, { record: undefined, version, places: [], corrupt: error });
 		}
+	}
+
+	/** Takes in what a commit wrote that filled a queue, where nothing newer is known. */
+	learn(queue: string, { commit, entries, records }: News): void {
+		for (const { key, doc } of records)
+			if ((this.cache.get(key)?.version ?? 0) < commit) this.remember({ key, version: commit, doc });
+		if (!this.heads.peek(queue)) this.heads.load(queue, [], 1);
+		for (const { key, score, ...at } of entries) if (at.queue === queue) this.heads.add(queue, { key, score });
 	}
 
 	/** A write to this record has reached the store. What has come to rest is let go, so that it dies young. */

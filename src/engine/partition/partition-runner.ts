@@ -3,7 +3,7 @@ import { refusalError } from "../../contract/errors.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import { type Outcome, refuse } from "../../kernel/outcome.ts";
 import type { Entry } from "../../kernel/tx.ts";
-import { type Store, StoreError } from "../../store/port.ts";
+import { type News, type Store, StoreError } from "../../store/port.ts";
 import { BatchBuilder } from "./batch-builder.ts";
 import { type BatchReport, BatchSender, CALL_TIMEOUT_MS } from "./batch-sender.ts";
 import { Needs, PartitionMemory } from "./partition-memory.ts";
@@ -157,6 +157,11 @@ export class PartitionRunner {
 		// If a batch left meanwhile the answer may be older than it.
 		if (this.#rounds.length === 0 && begun === this.#begun) this.heads.load(queue, entries, asked);
 		return entries.slice(0, count);
+	}
+
+	/** Takes in what another's commit put into a queue that was empty, unless that is old already or a batch is on its way. */
+	learn(queue: string, news: News): void {
+		if (!this.isAway && news.commit > this.#sender.lastCommit) this.#memory.learn(queue, news);
 	}
 
 	/**

@@ -7,6 +7,8 @@ import {
 	type IndexEntry,
 	type LoggedEvent,
 	type LogPosition,
+	MOST_NEWS,
+	type News,
 	type Notice,
 	type QueuePosition,
 	type QueueSize,
@@ -129,6 +131,8 @@ export class MemoryPartition {
 		if (due !== undefined && (dueBefore === undefined || due < dueBefore)) notice.due = due;
 		const reply = { time, commit, results };
 		if (writes) this.#recent.remember(batch, reply);
+		const news = notice.queues.length > 0 ? this.#newsOf(batch, reply, notice.queues) : undefined;
+		if (news) notice.news = news;
 		return {
 			reply,
 			notice: notice.queues.length || notice.changed.length || notice.due !== undefined ? notice : undefined,
@@ -195,6 +199,19 @@ export class MemoryPartition {
 		});
 		for (const owner of unit.forgotten) this.#forget(owner);
 		if (unit.events.length > 0 && this.watches.has(EVENT_LOG)) notice.changed.push(EVENT_LOG);
+	}
+
+	/** What a batch wrote that filled these queues, when it is little. */
+	#newsOf({ units }: Batch, { commit, results }: CommitReply, queues: readonly string[]): News | undefined {
+		const put = units.flatMap((unit, n) => (results[n]?.ok ? unit.put : []));
+		const records = [...new Set(put.map(({ key }) => key))].flatMap((key) => this.records.get(key) ?? []);
+		const chars = records.reduce((sum, { doc }) => sum + doc.length, 0);
+		const entries = queues.flatMap((queue) =>
+			this.first(queue, MOST_NEWS.records).map((entry) => ({ queue, ...entry })),
+		);
+		const isAll = queues.every((queue) => (this.queues.get(queue)?.size ?? 0) <= MOST_NEWS.records);
+		if (!isAll || records.length > MOST_NEWS.records || chars > MOST_NEWS.chars) return undefined;
+		return { commit, entries, records: records.map(({ key, doc }) => ({ key, doc })) };
 	}
 
 	#append(event: EventEntry, commit: number, index: number): void {

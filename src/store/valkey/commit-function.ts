@@ -35,7 +35,9 @@ end
 local function bare(key, prefix) return string.sub(key, prefix + 1) end
 
 -- Takes entries out of queues and puts others in; notes which queues were empty, and the earliest due time if it is new.
+-- Whether a queue that only grew was empty the directory says, to which all of them are added at once.
 local function moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
+	local grown, names, emptied = {}, {}, {}
 	for q in pairs(out.touched) do
 		local queue, gone, came = keys[queues + q], 0, 0
 		if into[q] and q == dueQueue then
@@ -49,13 +51,21 @@ local function moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
 		end
 		if out[q] then gone = many('ZREM', out[q], queue) end
 		if into[q] then came = many('ZADD', into[q], queue) end
-		if gone > 0 or came > 0 then
-			local left = redis.call('ZCARD', queue)
-			if left == 0 then redis.call('ZREM', keys[DIRECTORY], bare(queue, prefix))
-			elseif left == came - gone then
-				redis.call('ZADD', keys[DIRECTORY], 0, bare(queue, prefix))
-				if q ~= dueQueue then notice.filled[#notice.filled + 1] = bare(queue, prefix) end
-			end
+		if came > 0 and gone == 0 then
+			grown[#grown + 1] = { q = q, came = came }
+			names[2 * #grown - 1], names[2 * #grown] = 0, bare(queue, prefix)
+		elseif gone > 0 and came == 0 and redis.call('ZCARD', queue) == 0 then
+			emptied[#emptied + 1] = bare(queue, prefix)
+		end
+	end
+	if #emptied > 0 then many('ZREM', emptied, keys[DIRECTORY]) end
+	local new = #grown > 0 and many('ZADD', names, keys[DIRECTORY]) or 0
+	if new == 0 then return end
+	for n, one in ipairs(grown) do
+		local filled = new == #grown or redis.call('ZCARD', keys[queues + one.q]) == one.came
+		if filled and one.q ~= dueQueue then
+			notice.filled[#notice.filled + 1] = names[2 * n]
+			notice.entries[#notice.filled] = into[one.q]
 		end
 	end
 end
@@ -68,20 +78,48 @@ local function isAlone(args)
 	return heard[2] == 1 and heard[4] == 1
 end
 
-local function notify(args, time, notice)
+-- The entries of queues that were filled, then what was written, unless it is much.
+local function addNews(told, notice, docs, member)
+	local keys, chars = {}, 0
+	for k = 1, #docs do
+		if docs[k] and docs[k] ~= true then
+			keys[#keys + 1], chars = k, chars + #docs[k]
+		end
+	end
+	if #keys > NEWS_RECORDS or chars > NEWS_CHARS then return end
+	for _, entries in ipairs(notice.entries) do
+		if #entries > 2 * NEWS_RECORDS then return end
+	end
+	for _, entries in ipairs(notice.entries) do
+		told[#told + 1] = #entries / 2
+		for i = 2, #entries, 2 do told[#told + 1] = entries[i] end
+	end
+	for _, k in ipairs(keys) do
+		told[#told + 1] = member(k)
+		told[#told + 1] = docs[k]
+	end
+end
+
+local function notify(args, time, commits, notice, docs, member)
 	if #notice.filled == 0 and #notice.changed == 0 and not notice.due or isAlone(args) then return end
-	local told = { args[PARTITION], string.format('%.0f', time), notice.due or '', #notice.filled }
+	local told = { args[PARTITION], string.format('%.0f', time), notice.due or '', commits, #notice.filled, #notice.changed }
 	for _, name in ipairs(notice.filled) do told[#told + 1] = name end
 	for _, name in ipairs(notice.changed) do told[#told + 1] = name end
+	-- What entries units moved in turn came to is not known.
+	if #notice.filled > 0 and not notice.inTurn then addNews(told, notice, docs, member) end
 	redis.call('PUBLISH', args[CHANNEL], cjson.encode(told))
 end
 
--- Names among those of records that somebody watches; a watch that has ended is let go.
-local function tellIfWatched(keys, time, name, notice)
-	local ends = redis.call('HGET', keys[WATCHED], name)
-	if not ends then return end
-	if tonumber(ends) > time then notice.changed[#notice.changed + 1] = name
-	else redis.call('HDEL', keys[WATCHED], name) end
+-- Of these names those that somebody watches are told; a watch that has ended is let go.
+local function tellWatched(keys, time, names, notice)
+	for from = 1, #names, MOST do
+		local watched = redis.call('HMGET', keys[WATCHED], unpack(names, from, math.min(#names, from + MOST - 1)))
+		for i, ends in ipairs(watched) do
+			local name = names[from + i - 1]
+			if ends and tonumber(ends) > time then notice.changed[#notice.changed + 1] = name
+			elseif ends then redis.call('HDEL', keys[WATCHED], name) end
+		end
+	end
 end
 
 local function commit(keys, args)
@@ -127,7 +165,7 @@ local function commit(keys, args)
 	local turns = header[3] and tonumber(header[3]) > time
 	-- What the units make of versions, documents, histories and blobs: false while untouched, true for what is to go.
 	local versionNow, docNow, historyNow, blobNow = blank(nRecords), blank(nRecords), blank(nRecords), blank(nBlobs)
-	local out, into, notice = { touched = {} }, {}, { filled = {}, changed = {} }
+	local out, into, notice = { touched = {} }, {}, { filled = {}, entries = {}, changed = {}, inTurn = inTurn }
 	local lost, replies, told, cut, stamp = {}, {}, 0, {}, ' ' .. commits
 	for u = 1, units do
 		local from, to, changed = p + 3, p + 2 + b[p + 2], nil
@@ -246,10 +284,11 @@ local function commit(keys, args)
 	end
 	moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
 	if header[4] and tonumber(header[4]) > time then
-		for k = 1, nRecords do if docNow[k] then tellIfWatched(keys, time, member(k), notice) end end
-		if told > 0 then tellIfWatched(keys, time, EVENT_LOG, notice) end
+		local written = told > 0 and { EVENT_LOG } or {}
+		for k = 1, nRecords do if docNow[k] then written[#written + 1] = member(k) end end
+		tellWatched(keys, time, written, notice)
 	end
-	notify(args, time, notice)
+	notify(args, time, commits, notice, docNow, member)
 	if writes then
 		local memo = args[NUMBER] .. ' ' .. commits .. ' ' .. time
 		memo = memo .. (#replies > 0 and ' l' .. cmsgpack.pack(replies) or ' a')

@@ -17,8 +17,10 @@ import { CommitCall, VERSION_WIDTH } from "./commit-call.ts";
 import { decodeEvents, isBehind, isTold, withoutEvents } from "./event-log.ts";
 import { functionName } from "./library.ts";
 import type { Call } from "./node.ts";
+import { readNotice } from "./notice.ts";
 import type { NoticeLine } from "./notice-line.ts";
 import { type PartitionKeys, partitionKeys } from "./partition-keys.ts";
+import { entriesOf, entryOf } from "./queue-entry.ts";
 import type { Servers } from "./servers.ts";
 import type { StoreSettings } from "./settings.ts";
 import { partitionTags, slotOf } from "./slots.ts";
@@ -288,17 +290,7 @@ export class ValkeyStore implements Store {
 	}
 
 	#heard(message: string): void {
-		const [partition, time, due, filled, ...names] = JSON.parse(message) as Told;
-		const notice: Notice = {
-			partition: Number(partition),
-			time: Number(time),
-			queues: names.slice(0, filled).map(fromText),
-			changed: names
-				.slice(filled)
-				.map(fromText)
-				.filter((key) => this.#watches.has(Number(partition), key)),
-			...(due === "" ? undefined : { due: Number(due) }),
-		};
+		const notice = readNotice(message, (partition, key) => this.#watches.has(partition, key));
 		for (const listener of this.#listeners) listener(notice);
 	}
 
@@ -337,20 +329,6 @@ function storedRecord(key: string, version: string | null, doc: string | null): 
 	const number = Number(version ?? 0);
 	return { key, version: number, doc: number > 0 ? fromText(doc ?? "") : "" };
 }
-
-function entriesOf(flat: readonly string[]): QueuePosition[] {
-	const entries: QueuePosition[] = [];
-	for (let n = 0; n < flat.length; n += 2) {
-		const entry = flat[n] ?? "";
-		entries.push({ key: fromText(entry.slice(0, entry.lastIndexOf("\0"))), score: Number(flat[n + 1]) });
-	}
-	return entries;
-}
-
-const entryOf = ({ key, score }: QueuePosition): string => `${toText(key)}\0${score}`;
-
-/** A message about a commit: which queues it filled, then which watched records it changed. */
-type Told = [partition: string, time: string, due: string, filled: number, ...names: string[]];
 
 type RawReply = [time: number, commit: number, looked: number, ...lost: [number, number, ...string[]][]];
 

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import type { News } from "../../../src/store/port.ts";
 import { type Case, entry, put, remove, type Trial, unit } from "../trial.ts";
 
 const add = (trial: Trial, ...indexAdded: ReturnType<typeof entry>[]): Promise<number> =>
@@ -6,6 +7,13 @@ const add = (trial: Trial, ...indexAdded: ReturnType<typeof entry>[]): Promise<n
 
 const take = (trial: Trial, ...indexRemoved: ReturnType<typeof entry>[]): Promise<number> =>
 	trial.apply([unit({ put: [{ key: "writer", doc: "" }], indexRemoved })]);
+
+/** What is told from now on of what commits wrote; by number. */
+function newsOf(trial: Trial): Map<number, News> {
+	const told = new Map<number, News>();
+	trial.store.onNotice(({ news }) => news && told.set(news.commit, news));
+	return told;
+}
 
 export function noticeCases(test: Case): void {
 	test("a queue that got its first entry is told", async (trial) => {
@@ -97,6 +105,62 @@ export function noticeCases(test: Case): void {
 		const { results } = await trial.commit([{ ...put("a", "1", 9), indexAdded }]);
 		expect(results).toMatchObject([{ ok: false }]);
 		expect(await trial.heard()).toEqual({ queues: [], changed: [] });
+	});
+
+	test("little that fills queues is told whole where others listen", async (trial) => {
+		const news = newsOf(trial);
+		const commit = await trial.apply([
+			{ ...put("é", '{"a":"\\u0000"/"}'), indexAdded: [entry("q", 2.5, "é"), entry("p", -1, "é")] },
+			{ ...put("b", "Ω"), indexAdded: [entry("q", 1, "b"), entry("due", 7, "b")] },
+		]);
+		await trial.heard();
+		const told = news.get(commit);
+		if (trial.store.shared) expect(told).toBeDefined();
+		if (!told) return;
+		const byQueue = (queue: string) =>
+			told.entries.filter((each) => each.queue === queue).sort((a, b) => a.score - b.score);
+		expect(byQueue("q")).toEqual([entry("q", 1, "b"), entry("q", 2.5, "é")]);
+		expect(byQueue("p")).toEqual([entry("p", -1, "é")]);
+		expect(told.entries).toHaveLength(3);
+		expect(told.records.map(({ key }) => key).sort()).toEqual(["b", "é"]);
+		for (const record of told.records) expect(await trial.record(record.key)).toEqual({ ...record, version: commit });
+	});
+
+	test("what is told whole is what is left when units of a batch undo each other", async (trial) => {
+		const news = newsOf(trial);
+		const commit = await trial.apply([
+			{ ...put("a", "1"), indexAdded: [entry("q", 1, "a"), entry("p", 1, "a")] },
+			unit({ put: [{ key: "a", doc: "2" }], indexRemoved: [entry("q", 1, "a")], indexAdded: [entry("q", 2, "a")] }),
+			unit({ put: [{ key: "b", doc: "1" }], indexRemoved: [entry("p", 1, "a")] }),
+		]);
+		await trial.heard();
+		const { entries = [], records = [] } = news.get(commit) ?? {};
+		for (const { queue, key } of entries) expect(await trial.keys(queue)).toEqual([key]);
+		for (const { key, doc } of records) expect((await trial.record(key)).doc).toBe(doc);
+	});
+
+	test("a lost unit is not told of among others", async (trial) => {
+		const news = newsOf(trial);
+		const { commit } = await trial.commit([
+			{ ...put("a", "1", 9), indexAdded: [entry("q", 1, "a")] },
+			{ ...put("b", "1"), indexAdded: [entry("q", 2, "b")] },
+		]);
+		await trial.heard();
+		const { entries = [], records = [] } = news.get(commit) ?? {};
+		expect(entries.filter(({ key }) => key === "a")).toEqual([]);
+		expect(records.filter(({ key }) => key === "a")).toEqual([]);
+	});
+
+	test("much is not told whole", async (trial) => {
+		const news = newsOf(trial);
+		const large = await trial.apply([{ ...put("a", "x".repeat(5000)), indexAdded: [entry("q", 1, "a")] }]);
+		const keys = Array.from({ length: 20 }, (_, n) => `k${n}`);
+		const many = await trial.apply(keys.map((key) => ({ ...put(key, "1"), indexAdded: [entry("p", 1, key)] })));
+		const others = await trial.apply([
+			unit({ put: [{ key: "w", doc: "" }], indexAdded: keys.map((key) => entry("o", 1, key)) }),
+		]);
+		expect((await trial.heard()).queues.sort()).toEqual(["o", "p", "q"]);
+		for (const commit of [large, many, others]) expect(news.get(commit)).toBeUndefined();
 	});
 
 	test("every listener is told", async (trial) => {
