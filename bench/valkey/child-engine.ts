@@ -1,5 +1,5 @@
 import type { LocalBackend } from "../../src/engine/local-backend.ts";
-import { FlowFabric } from "../../src/index.ts";
+import { FlowFabric, type Run } from "../../src/index.ts";
 import type { Store } from "../../src/store/port.ts";
 import { CONCURRENCY, SUBMITTERS } from "../scenarios/lifecycle.ts";
 import { payload } from "../target.ts";
@@ -10,6 +10,7 @@ const [url = "", partitions = "8"] = process.argv.slice(2);
 const ff = await FlowFabric.open(url, { partitions: Number(partitions), onFault: () => {} });
 const { engine } = ff.backend as LocalBackend;
 const sent = countUnits(engine.store);
+let latest: Latest | undefined;
 let done = 0;
 let told = false;
 const worker = ff.worker({ concurrency: CONCURRENCY, handleSignals: false });
@@ -37,11 +38,16 @@ answer({
 		};
 		await Promise.all(Array.from({ length: SUBMITTERS }, submitter));
 	},
-	/** Submits one, and says when it began to by the clock all processes share. */
-	async submitOne(n: number) {
+	/** Submits one, and says nothing about it before it is asked. */
+	submitOne(n: number) {
 		const at = process.hrtime.bigint();
-		const run = await ff.submit("ping", payload(n));
-		await run.wait();
+		latest = { at, submitted: ff.submit("ping", payload(n)) };
+		return undefined;
+	},
+	/** When the latest was submitted, by the clock all processes share; after it has ended. */
+	async ended() {
+		const { at, submitted } = latest as Latest;
+		await (await submitted).wait();
 		return String(at);
 	},
 	async units() {
@@ -50,6 +56,11 @@ answer({
 	},
 	close: () => ff.close(),
 });
+
+interface Latest {
+	at: bigint;
+	submitted: Promise<Run>;
+}
 
 /** Units sent, and those whose commands had to run again: they lost, or their batch came at a time that did not fit. */
 function countUnits(store: Store): { units: number; again: number } {

@@ -33,6 +33,11 @@ export class Child {
 		return answer as Promise<T>;
 	}
 
+	/** Asks for something to which there is no answer. */
+	tell(question: string, given?: unknown): void {
+		this.#process.send({ question, given });
+	}
+
 	async stop(): Promise<void> {
 		this.#failed = () => {};
 		this.#process.send({ question: "close" });
@@ -48,9 +53,11 @@ export class Child {
 }
 
 /** The other end: says that it is there, then answers what it is asked. */
-export function answer(questions: Record<string, (given: never) => Promise<unknown>>): void {
+export function answer(questions: Record<string, (given: never) => Promise<unknown> | undefined>): void {
 	process.on("message", async ({ question, given }: { question: string; given: never }) => {
-		const answered = await questions[question]?.(given);
+		const answering = questions[question]?.(given);
+		if (!answering) return;
+		const answered = await answering;
 		if (question === "close") process.disconnect();
 		else process.send?.({ answer: answered });
 	});

@@ -53,15 +53,18 @@ async function fromElsewhere({ server, partitions }: ValkeyBench): Promise<numbe
 	const url = newStore(server);
 	const target = await openOn(server, partitions, url);
 	const child = await Child.start("child-engine", [url, String(partitions)]);
-	let startedAt = 0n;
+	let started: (at: bigint) => void = () => {};
 	const worker = target.ff.worker({ concurrency: 16, handleSignals: false });
 	worker.handle("ping", async () => {
-		startedAt = process.hrtime.bigint();
+		started(process.hrtime.bigint());
 	});
 	await worker.start();
 	const times: number[] = [];
 	for (let n = 0; n < WARM_UP + PER_ROUND; n++) {
-		const submittedAt = BigInt(await child.ask<string>("submitOne", n));
+		const begun = new Promise<bigint>((resolve) => (started = resolve));
+		child.tell("submitOne", n);
+		const startedAt = await begun;
+		const submittedAt = BigInt(await child.ask<string>("ended"));
 		if (n >= WARM_UP) times.push(Number(startedAt - submittedAt) / 1e6);
 	}
 	await child.stop();

@@ -25,14 +25,15 @@ interface Figures {
 /** Engines in processes of their own, each with submitters and a worker, on one store: beside one that has it alone. */
 export async function valkeyEnginesLine(bench: ValkeyBench): Promise<Line> {
 	const { partitions, rounds } = bench;
+	const single = await Fleet.start(bench, 1);
+	const pair = await Fleet.start(bench, ENGINES);
 	const alone: number[] = [];
 	const together: number[] = [];
 	const again: number[] = [];
 	const cpus: number[] = [];
-	for (let round = 0; round <= rounds; round++) {
-		const one = await lifecycles(bench, 1);
-		const both = await lifecycles(bench, ENGINES);
-		if (round === 0) continue;
+	for (let round = 1; round <= rounds; round++) {
+		const one = await single.measure(bench);
+		const both = await pair.measure(bench);
 		alone.push(one.perSecond);
 		together.push(both.perSecond);
 		again.push(both.again);
@@ -42,6 +43,7 @@ export async function valkeyEnginesLine(bench: ValkeyBench): Promise<Line> {
 			`${perSecond.toFixed(0)} (engines ${engineMicros.toFixed(0)}, server ${serverMicros.toFixed(0)} µs each)`;
 		bench.progress(`  round ${round}: ${shown(both)} beside ${shown(one)}, ${share} % again`);
 	}
+	await Promise.all([single.stop(), pair.stop()]);
 	const figure = median(together);
 	const limit = median(alone);
 	return {
@@ -55,38 +57,54 @@ export async function valkeyEnginesLine(bench: ValkeyBench): Promise<Line> {
 	};
 }
 
-/** Every engine submits and works; over when all that was submitted has been handled, by whichever. */
-async function lifecycles({ server, partitions, size }: ValkeyBench, engines: number): Promise<Figures> {
-	const url = newStore(server);
-	let left = 0;
-	let finish = () => {};
-	const onProgress = (done: number) => {
-		left -= done;
-		if (left <= 0) finish();
-	};
-	const children: Child[] = [];
-	for (let n = 0; n < engines; n++)
-		children.push(await Child.start("child-engine", [url, String(partitions)], onProgress));
-	await Promise.all(children.map((child) => child.ask("work")));
-	const run = async (count: number): Promise<void> => {
-		left = count;
-		const finished = new Promise<void>((resolve) => (finish = resolve));
-		const submitted = children.map((child) => child.ask("submit", count / engines));
-		await Promise.all([...submitted, finished]);
-	};
-	// New processes are slow at first, and two would be so twice.
-	await run(WARM_UP * engines);
-	const before = await Promise.all(children.map((child) => child.ask<Counts>("units")));
-	const serverBefore = (await server.usage()).micros;
-	const startedAt = performance.now();
-	await run(size);
-	const perSecond = size / ((performance.now() - startedAt) / 1000);
-	const serverMicros = ((await server.usage()).micros - serverBefore) / size;
-	const after = await Promise.all(children.map((child) => child.ask<Counts>("units")));
-	await Promise.all(children.map((child) => child.stop()));
-	const sum = (name: keyof Counts): number =>
-		after.reduce((total, count, n) => total + count[name] - (before[n]?.[name] ?? 0), 0);
-	return { perSecond, again: sum("again") / sum("units"), engineMicros: sum("cpuMicros") / size, serverMicros };
+/** Engines on a store of their own, each in its process with submitters and a worker. They idle while others are measured. */
+class Fleet {
+	readonly #children: Child[] = [];
+	#left = 0;
+	#finish = () => {};
+
+	/** New processes are slow at first: each has done as much before anything is measured. */
+	static async start({ server, partitions }: ValkeyBench, engines: number): Promise<Fleet> {
+		const fleet = new Fleet();
+		const url = newStore(server);
+		const onProgress = (done: number) => {
+			fleet.#left -= done;
+			if (fleet.#left <= 0) fleet.#finish();
+		};
+		for (let n = 0; n < engines; n++)
+			fleet.#children.push(await Child.start("child-engine", [url, String(partitions)], onProgress));
+		await fleet.#ask("work");
+		await fleet.#run(WARM_UP * engines);
+		return fleet;
+	}
+
+	async measure({ server, size }: ValkeyBench): Promise<Figures> {
+		const before = await this.#ask<Counts>("units");
+		const serverBefore = (await server.usage()).micros;
+		const startedAt = performance.now();
+		await this.#run(size);
+		const perSecond = size / ((performance.now() - startedAt) / 1000);
+		const serverMicros = ((await server.usage()).micros - serverBefore) / size;
+		const after = await this.#ask<Counts>("units");
+		const sum = (name: keyof Counts): number =>
+			after.reduce((total, count, n) => total + count[name] - (before[n]?.[name] ?? 0), 0);
+		return { perSecond, again: sum("again") / sum("units"), engineMicros: sum("cpuMicros") / size, serverMicros };
+	}
+
+	async stop(): Promise<void> {
+		await Promise.all(this.#children.map((child) => child.stop()));
+	}
+
+	/** Every engine submits and works; over when all that was submitted has been handled, by whichever. */
+	async #run(count: number): Promise<void> {
+		this.#left = count;
+		const finished = new Promise<void>((resolve) => (this.#finish = resolve));
+		await Promise.all([this.#ask("submit", count / this.#children.length), finished]);
+	}
+
+	#ask<T>(question: string, given?: unknown): Promise<T[]> {
+		return Promise.all(this.#children.map((child) => child.ask<T>(question, given)));
+	}
 }
 
 /** One record that every command of two engines writes: nobody is turned away, nobody loses for ever. */

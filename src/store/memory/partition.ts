@@ -1,10 +1,12 @@
 import {
 	type Batch,
 	type CommitReply,
+	DUE,
 	EVENT_LOG,
 	type EventEntry,
 	hasWrites,
 	type IndexEntry,
+	isTold,
 	type LoggedEvent,
 	type LogPosition,
 	MOST_NEWS,
@@ -21,8 +23,6 @@ import { RecentBatches } from "../recent-batches.ts";
 import { Turns } from "../turns.ts";
 import { Watches } from "../watches.ts";
 import { SortedSet } from "./sorted-set.ts";
-
-const DUE = "due";
 
 /**
  * One partition, synchronous: what a store must do in one atomic step, written as plainly as possible. The memory store
@@ -188,7 +188,7 @@ export class MemoryPartition {
 			if (!set) {
 				set = new SortedSet();
 				this.queues.set(queue, set);
-				if (queue !== DUE) notice.queues.push(queue);
+				if (isTold(queue)) notice.queues.push(queue);
 			}
 			set.add({ key, score });
 		}

@@ -1,4 +1,4 @@
-import { type Batch, hasWrites, type IndexEntry, type Unit } from "../port.ts";
+import { type Batch, DUE, hasWrites, type IndexEntry, type Unit } from "../port.ts";
 import { writeEvent } from "./event-log.ts";
 import { functionName } from "./library.ts";
 import type { PartitionKeys } from "./partition-keys.ts";
@@ -8,7 +8,6 @@ import { toText } from "./text.ts";
 /** Versions are compared as text of this width, so that the function never takes one apart. */
 export const VERSION_WIDTH = 14;
 const LENGTH_WIDTH = 10;
-const DUE = "due";
 /** The most names of one kind in a batch. */
 const PLACES = 128 * 128;
 /** Room for numbers at first; it grows with the largest batch. */

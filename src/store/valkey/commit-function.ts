@@ -34,6 +34,9 @@ end
 -- What a queue's name, or a record's key, is without what stands in front of it.
 local function bare(key, prefix) return string.sub(key, prefix + 1) end
 
+-- The score at the end of an entry.
+local function scoreOf(entry) return tonumber(string.match(entry, '^.*%z(.*)$')) end
+
 -- Takes entries out of queues and puts others in; notes which queues were empty, and the earliest due time if it is new.
 -- Whether a queue that only grew was empty the directory says, to which all of them are added at once.
 local function moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
@@ -46,8 +49,8 @@ local function moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
 				local score = tonumber(into[q][i])
 				if not earliest or score < tonumber(earliest) then earliest = into[q][i] end
 			end
-			local head = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')[2]
-			if not head or tonumber(earliest) < tonumber(head) then notice.due = earliest end
+			local head = redis.call('ZRANGE', queue, 0, 0)[1]
+			if not head or tonumber(earliest) < scoreOf(head) then notice.due = earliest end
 		end
 		if out[q] then gone = many('ZREM', out[q], queue) end
 		if into[q] then came = many('ZADD', into[q], queue) end
@@ -63,7 +66,7 @@ local function moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
 	if new == 0 then return end
 	for n, one in ipairs(grown) do
 		local filled = new == #grown or redis.call('ZCARD', keys[queues + one.q]) == one.came
-		if filled and one.q ~= dueQueue then
+		if filled and one.q ~= dueQueue and string.sub(names[2 * n], 1, #LISTING) ~= LISTING then
 			notice.filled[#notice.filled + 1] = names[2 * n]
 			notice.entries[#notice.filled] = into[one.q]
 		end
@@ -102,7 +105,7 @@ end
 
 local function notify(args, time, commits, notice, docs, member)
 	if #notice.filled == 0 and #notice.changed == 0 and not notice.due or isAlone(args) then return end
-	local told = { args[PARTITION], string.format('%.0f', time), notice.due or '', commits, #notice.filled, #notice.changed }
+	local told = { args[PARTITION], time, notice.due or '', commits, #notice.filled, #notice.changed }
 	for _, name in ipairs(notice.filled) do told[#told + 1] = name end
 	for _, name in ipairs(notice.changed) do told[#told + 1] = name end
 	-- What entries units moved in turn came to is not known.
@@ -147,6 +150,7 @@ local function commit(keys, args)
 		return { time, commits, 0 }
 	end
 	if writes then commits = commits + 1 end
+	local timeText, commitsText = whole(time), whole(commits)
 
 	local docs, queues, blobs = FIXED_KEYS + nRecords, FIXED_KEYS + 2 * nRecords, FIXED_KEYS + 2 * nRecords + nQueues
 	local scores, arg, p = FIXED_ARGS, FIXED_ARGS + nScores, 9
@@ -166,7 +170,7 @@ local function commit(keys, args)
 	-- What the units make of versions, documents, histories and blobs: false while untouched, true for what is to go.
 	local versionNow, docNow, historyNow, blobNow = blank(nRecords), blank(nRecords), blank(nRecords), blank(nBlobs)
 	local out, into, notice = { touched = {} }, {}, { filled = {}, entries = {}, changed = {}, inTurn = inTurn }
-	local lost, replies, told, cut, stamp = {}, {}, 0, {}, ' ' .. commits
+	local lost, replies, told, cut, stamp = {}, {}, 0, {}, ' ' .. commitsText
 	for u = 1, units do
 		local from, to, changed = p + 3, p + 2 + b[p + 2], nil
 		for i = from, to do
@@ -280,7 +284,7 @@ local function commit(keys, args)
 	if size > 0 then many('MSET', set, nil, size) end
 	if #del > 0 then many('DEL', del) end
 	if told > 0 then
-		call('HSET', keys[LOG], commits, #replies > 0 and eventsLeft(args, lost, units) or args[EVENTS])
+		call('HSET', keys[LOG], commitsText, #replies > 0 and eventsLeft(args, lost, units) or args[EVENTS])
 	end
 	moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
 	if header[4] and tonumber(header[4]) > time then
@@ -288,13 +292,12 @@ local function commit(keys, args)
 		for k = 1, nRecords do if docNow[k] then written[#written + 1] = member(k) end end
 		tellWatched(keys, time, written, notice)
 	end
-	notify(args, time, commits, notice, docNow, member)
+	notify(args, timeText, commitsText, notice, docNow, member)
 	if writes then
-		local memo = args[NUMBER] .. ' ' .. commits .. ' ' .. time
-		memo = memo .. (#replies > 0 and ' l' .. cmsgpack.pack(replies) or ' a')
-		call('HSET', keys[HEADER], 'time', time, 'commits', commits, args[ENGINE], memo)
+		local memo = args[NUMBER] .. stamp .. ' ' .. timeText .. (#replies > 0 and ' l' .. cmsgpack.pack(replies) or ' a')
+		call('HSET', keys[HEADER], 'time', timeText, 'commits', commitsText, args[ENGINE], memo)
 	else
-		call('HSET', keys[HEADER], 'time', time)
+		call('HSET', keys[HEADER], 'time', timeText)
 	end
 	return { time, commits, 1, unpack(replies) }
 end

@@ -1,4 +1,4 @@
-import { EVENT_LOG, MOST_NEWS } from "../port.ts";
+import { EVENT_LOG, LISTING, MOST_NEWS } from "../port.ts";
 import { COMMIT_FUNCTION } from "./commit-function.ts";
 
 /**
@@ -23,6 +23,7 @@ export const functionName = (name: (typeof functions)[number]): string => `ff${L
  *   of 1 KB into Lua costs 2 µs and putting a version in front of it 3 µs, more than storing it. So versions are kept
  *   beside the documents, and nothing is joined or cut unless a unit of the batch has lost.
  * - Scores and versions stay strings from the caller to the command: Lua would print large ones rounded.
+ * - Scores are not asked for: the server prints them digit by digit, and every entry ends with its own.
  * - Strings are never ordered with `<`, which follows the server's locale.
  * - `redis`, `string` and `table` are touched inside functions only: they do not exist yet while the library loads.
  *
@@ -36,6 +37,7 @@ local SHAPE, CLOCK, HEARD, ENGINE, NUMBER, AT, VERSIONS, CHANNEL, OWN_CHANNEL, P
 local WIDTH, VERSION_FORM, ABSENT, LENGTH_WIDTH = 14, '%014d', '00000000000000', 10
 local TOLERANCE_MS, TURN_MS, EVENT_LOG = 1000, 250, '${EVENT_LOG}'
 local NEWS_RECORDS, NEWS_CHARS = ${MOST_NEWS.records}, ${MOST_NEWS.chars}
+local LISTING = '${LISTING}'
 -- Lua hands at most about 8000 values to a function.
 local MOST = 4000
 -- Commits looked for at once, and how often in one call.
@@ -50,6 +52,9 @@ local function blank(n)
 	for i = 1, n do list[i] = false end
 	return list
 end
+
+-- A whole number as text. Left to itself Lua, like the server, prints it as a fraction, which takes four times as long.
+local function whole(n) return string.format('%d', n) end
 
 -- The partition's time: what was told once is never undercut. A test gives its own.
 local function timeAfter(mark, given)
@@ -134,7 +139,7 @@ local function behind(keys, args)
 		local middle = math.floor((low + high) / 2)
 		if isBefore(entry, redis.call('ZRANGE', queue, middle, middle)[1]) then high = middle else low = middle + 1 end
 	end
-	return { tell(keys[HEADER], args[1]), redis.call('ZRANGE', queue, low, low + count - 1, 'WITHSCORES') }
+	return { tell(keys[HEADER], args[1]), redis.call('ZRANGE', queue, low, low + count - 1) }
 end
 
 -- Entries of the log from a commit on: those that tell of one owner, or all there are. Where much was trimmed there is

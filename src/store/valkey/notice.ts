@@ -10,7 +10,7 @@ type Message = [
 	partition: string,
 	time: string,
 	due: string,
-	commit: number,
+	commit: string,
 	filled: number,
 	changed: number,
 	...rest: (string | number)[],
@@ -29,7 +29,7 @@ export function readNotice(message: string, isWatched: (partition: number, key: 
 		changed: names.slice(filled).filter((key) => isWatched(at, key)),
 	};
 	if (due !== "") notice.due = Number(due);
-	if (rest.length > names.length) notice.news = readNews(commit, queues, rest, names.length);
+	if (rest.length > names.length) notice.news = readNews(Number(commit), queues, rest, names.length);
 	return notice;
 }
 

@@ -8,10 +8,3 @@ export function positionOf(entry: string): QueuePosition {
 	const end = entry.lastIndexOf("\0");
 	return { key: fromText(entry.slice(0, end)), score: Number(entry.slice(end + 1)) };
 }
-
-/** Entries as a range with scores tells them. */
-export function entriesOf(flat: readonly string[]): QueuePosition[] {
-	const entries: QueuePosition[] = [];
-	for (let n = 0; n < flat.length; n += 2) entries.push(positionOf(flat[n] ?? ""));
-	return entries;
-}

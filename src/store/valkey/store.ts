@@ -20,7 +20,7 @@ import type { Call } from "./node.ts";
 import { readNotice } from "./notice.ts";
 import type { NoticeLine } from "./notice-line.ts";
 import { type PartitionKeys, partitionKeys } from "./partition-keys.ts";
-import { entriesOf, entryOf } from "./queue-entry.ts";
+import { entryOf, positionOf } from "./queue-entry.ts";
 import type { Servers } from "./servers.ts";
 import type { StoreSettings } from "./settings.ts";
 import { partitionTags, slotOf } from "./slots.ts";
@@ -105,10 +105,10 @@ export class ValkeyStore implements Store {
 	async first(partition: number, queue: string, count: number, after?: QueuePosition) {
 		const at = this.#at(partition);
 		const declared = [at.fixed[0], at.queue(queue)];
-		const [time, flat] = after
+		const [time, found] = after
 			? await this.#call<string[]>(at, "behind", declared, String(count), String(after.score), entryOf(after))
-			: await this.#call<string[]>(at, "ask", declared, "ZRANGE", "0", String(count - 1), "WITHSCORES");
-		return { time, entries: entriesOf(flat) };
+			: await this.#call<string[]>(at, "ask", declared, "ZRANGE", "0", String(count - 1));
+		return { time, entries: found.map(positionOf) };
 	}
 
 	async queues(partition: number, prefix: string) {
@@ -122,9 +122,9 @@ export class ValkeyStore implements Store {
 
 	async last(partition: number, queue: string, count: number) {
 		const at = this.#at(partition);
-		const range = ["ZRANGE", "0", String(count - 1), "REV", "WITHSCORES"];
-		const [time, flat] = await this.#call<string[]>(at, "ask", [at.fixed[0], at.queue(queue)], ...range);
-		return { time, entries: entriesOf(flat) };
+		const range = ["ZRANGE", "0", String(count - 1), "REV"];
+		const [time, found] = await this.#call<string[]>(at, "ask", [at.fixed[0], at.queue(queue)], ...range);
+		return { time, entries: found.map(positionOf) };
 	}
 
 	async queueSizes(partition: number, prefix: string) {

@@ -1,7 +1,9 @@
 import {
 	type Batch,
 	type CommitReply,
+	DUE,
 	hasWrites,
+	isTold,
 	type Notice,
 	TIME_TOLERANCE_MS,
 	type Unit,
@@ -12,8 +14,6 @@ import { Turns } from "../../turns.ts";
 import { RecordTable } from "./record-table.ts";
 import type { Statements } from "./statements.ts";
 import { toText } from "./text.ts";
-
-const DUE = "due";
 
 /** Names of queues known to hold something; beyond this many they are looked up again. */
 const KNOWN_QUEUES = 10_000;
@@ -156,7 +156,7 @@ export class SqlitePartition {
 		if (this.#filled.has(queue)) return;
 		if (this.#filled.size >= KNOWN_QUEUES) this.#filled.clear();
 		this.#filled.add(queue);
-		if (queue === DUE || notice.queues.includes(queue)) return;
+		if (!isTold(queue) || notice.queues.includes(queue)) return;
 		if (this.#run.firstScore.get(this.#index, toText(queue)) === undefined) notice.queues.push(queue);
 	}
 
