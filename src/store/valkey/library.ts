@@ -53,7 +53,7 @@ local function blank(n)
 	return list
 end
 
--- A whole number as text. Left to itself Lua, like the server, prints it as a fraction, which takes four times as long.
+-- A whole number as text. Left to itself Lua, like the server, prints it as a fraction, which takes up to twice as long.
 local function whole(n) return string.format('%d', n) end
 
 -- The partition's time: what was told once is never undercut. A test gives its own.
