@@ -1,11 +1,15 @@
 import { median } from "../limits/sqlite-writes.ts";
 import { payload, type Target } from "../target.ts";
 
-/** Submit → the handler of an idle worker starts: milliseconds, the median and the 99th percentile, after a warm-up. */
+/**
+ * Submit → the handler of an idle worker starts: milliseconds, the median and the 99th percentile, after a warm-up.
+ * Between one and the next something else may be done.
+ */
 export async function dispatch(
 	{ ff }: Pick<Target, "ff">,
 	count: number,
 	warmUp = 0,
+	between = async (_n: number): Promise<void> => {},
 ): Promise<{ p50: number; p99: number }> {
 	let started: (at: number) => void = () => {};
 	const worker = ff.worker({ concurrency: 16, handleSignals: false });
@@ -21,6 +25,7 @@ export async function dispatch(
 		const took = (await begun) - startedAt;
 		if (n >= warmUp) times.push(took);
 		await (await submitted).wait();
+		await between(n);
 	}
 	await worker.stop();
 	const sorted = [...times].sort((a, b) => a - b);

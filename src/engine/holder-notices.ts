@@ -10,9 +10,24 @@ interface Listener {
 	namespace: string | undefined;
 }
 
-/** Tells worker instances in this process what they must hear at once about work they hold. */
+/** What engines say to each other: a notice for an instance that may listen elsewhere. */
+interface Message {
+	instanceId: string;
+	namespace: string;
+	notice: WorkerNotice;
+}
+
+/**
+ * Tells worker instances what they must hear at once about work they hold: those that listen in this process, and
+ * through the other engines on the store those that listen there. What is lost on the way their next renewal tells.
+ */
 export class HolderNotices {
 	readonly #listeners = new Map<string, Set<Listener>>();
+	readonly #say: ((text: string) => void) | undefined;
+
+	constructor(say: ((text: string) => void) | undefined) {
+		this.#say = say;
+	}
 
 	listen(instanceId: string, tell: Listener["tell"], namespace: string | undefined): () => void {
 		const listener = { tell, namespace };
@@ -24,16 +39,27 @@ export class HolderNotices {
 		};
 	}
 
+	/** A unit was committed here. */
 	tell(unit: UnitDraft): void {
-		if (this.#listeners.size === 0) return;
+		if (this.#listeners.size === 0 && !this.#say) return;
 		for (const { executionId, body } of unit.events) {
 			const record = unit.writeOf(executionKey(executionId))?.record as ExecutionRecord | undefined;
-			const notice = record && noticeFor(body, record);
-			if (!notice) continue;
-			const { instanceId, ...rest } = notice;
-			for (const { tell, namespace } of this.#listeners.get(instanceId) ?? []) {
-				if (isFor(record, namespace)) tell(rest);
-			}
+			const meant = record && isFor(record, undefined) && noticeFor(body, record);
+			if (!meant) continue;
+			const { instanceId, ...notice } = meant;
+			const message = { instanceId, namespace: record.namespace, notice };
+			if (this.#listeners.has(instanceId)) this.#deliver(message);
+			else this.#say?.(JSON.stringify(message));
 		}
+	}
+
+	/** Another engine, or this one, said so. */
+	hear(text: string): void {
+		if (this.#listeners.size > 0) this.#deliver(JSON.parse(text) as Message);
+	}
+
+	#deliver({ instanceId, namespace, notice }: Message): void {
+		for (const listener of this.#listeners.get(instanceId) ?? [])
+			if (listener.namespace === undefined || listener.namespace === namespace) listener.tell(notice);
 	}
 }

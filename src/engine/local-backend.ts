@@ -37,7 +37,9 @@ export class LocalBackend implements Backend {
 
 	constructor({ engine, retentionMs, ...caller }: LocalBackendOptions) {
 		this.engine = engine;
-		const notices = new HolderNotices();
+		const { store } = engine;
+		const notices = new HolderNotices(store.say && ((text) => store.say?.(text)));
+		store.onSaid?.((text) => notices.hear(text));
 		engine.onCommitted = (unit) => notices.tell(unit);
 		this.#desk = new Desk(engine, notices, retentionMs, caller);
 		const calls = callsAt(this.#desk);

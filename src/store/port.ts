@@ -251,6 +251,10 @@ export interface Store {
 	/** Asks for notices about a record, or about `EVENT_LOG`, until the returned function is called. */
 	watch(partition: number, key: string): () => void;
 	onNotice(listener: (notice: Notice) => void): void;
+	/** Says something to whoever has this store open; like notices it may be lost. Absent where nobody else can have. */
+	say?(text: string): void;
+	/** Hears what is said, also by itself. */
+	onSaid?(listener: (text: string) => void): void;
 	/** What may be lost the way the store is set up, in words, as found when it was opened. */
 	readonly warnings?: readonly string[];
 	/** Looks the store itself over, for `doctor`; it may take a while. Absent where there is nothing to look over. */

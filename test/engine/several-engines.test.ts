@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import type { WorkerNotice } from "../../src/contract/replies.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
@@ -164,4 +165,27 @@ it("items that keep failing are counted and shown as parked", async () => {
 	const due = async () => (await one.admin.scanners()).scanners.find(({ name }) => name === "due");
 	await clock.advance(4000);
 	expect(await due()).toMatchObject({ errors: 3, parked: 1 });
+});
+
+describe("a holder", () => {
+	it("hears at its engine what is done to its work at another", async () => {
+		const [one, two] = (await engines(2)) as [LocalBackend, LocalBackend];
+		const [asked, revoked] = [
+			await one.executions.create({ kind: "job" }),
+			await one.executions.create({ kind: "job" }),
+		];
+		const leases = new Map((await one.leases.claim(claim)).map(({ id, lease }) => [id, lease]));
+		const heard: WorkerNotice[] = [];
+		const elsewhere: WorkerNotice[] = [];
+		one.leases.notices("i", (notice) => heard.push(notice));
+		one.as({ actor: "test", namespace: "other" }).leases.notices("i", (notice) => elsewhere.push(notice));
+		await two.executions.cancel(asked.id, { reason: "enough" });
+		await two.executions.revokeLease(revoked.id);
+		const about = (id: string) => ({ executionId: id, leaseId: leases.get(id)?.id, epoch: leases.get(id)?.epoch });
+		expect(heard).toEqual([
+			{ type: "cancel_requested", ...about(asked.id), reason: "enough" },
+			{ type: "lease_lost", ...about(revoked.id), reason: "revoked" },
+		]);
+		expect(elsewhere).toEqual([]);
+	});
 });

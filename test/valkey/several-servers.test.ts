@@ -87,6 +87,23 @@ describe.runIf(hasValkey())("two servers on one store behave as one", () => {
 		expect(await followed).toEqual(["created", "claimed", "completed"]);
 	});
 
+	test("work that a worker at one holds is cancelled at the other: its handler is told at once", async () => {
+		// It would renew in minutes: nothing but a notice can tell it in time.
+		const worker = there.ff.worker({ lanes: ["stopped"], leaseMs: 600_000, handleSignals: false });
+		let begin = () => {};
+		const begun = new Promise<void>((resolve) => (begin = resolve));
+		worker.handle("long", async ({ signal }) => {
+			begin();
+			await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+		});
+		await worker.start();
+		const run = await here.ff.submit("long", {}, { lane: "stopped" });
+		await begun;
+		await here.ff.cancel(run.id, { reason: "enough", graceMs: 600_000 });
+		expect((await run.wait()).publicState).toBe("cancelled");
+		await worker.stop();
+	});
+
 	test("a lane paused at one hands out nothing at the other", async () => {
 		const { id } = await here.ff.submit("work", {}, { lane: "paused" });
 		await here.ff.backend.lanes.pause("paused");

@@ -10,6 +10,7 @@ export class MemoryStore implements Store {
 	readonly #partitions: MemoryPartition[];
 	readonly #clock: () => number;
 	#listeners: ((notice: Notice) => void)[] = [];
+	#hearers: ((text: string) => void)[] = [];
 
 	constructor(partitions: number, clock: () => number, shared = false) {
 		this.shared = shared;
@@ -95,8 +96,17 @@ export class MemoryStore implements Store {
 		this.#listeners.push(listener);
 	}
 
+	say(text: string): void {
+		for (const listener of this.#hearers) listener(text);
+	}
+
+	onSaid(listener: (text: string) => void): void {
+		this.#hearers.push(listener);
+	}
+
 	async close(): Promise<void> {
 		this.#listeners = [];
+		this.#hearers = [];
 	}
 
 	#at(partition: number): MemoryPartition {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Redis } from "iovalkey";
-import { addressOf, connectionOptions } from "./node.ts";
+import { addressOf, type Call, connectionOptions } from "./node.ts";
 import type { Servers } from "./servers.ts";
 
 const PING_MS = 10_000;
@@ -19,7 +19,10 @@ export class NoticeLine {
 	readonly channel: string;
 	/** Heard here and nowhere else, so that a server can tell whether anybody else listens. */
 	readonly ownChannel: string;
+	/** What engines say to each other. */
+	readonly #saidChannel: string;
 	onMessage: (message: string) => void = () => {};
+	onSaid: (text: string) => void = () => {};
 	/** Notices may have been lost. */
 	onGap: () => void = () => {};
 	readonly #servers: Servers;
@@ -31,6 +34,12 @@ export class NoticeLine {
 		this.#servers = servers;
 		this.channel = `${prefix}notices`;
 		this.ownChannel = `${this.channel}:${randomUUID()}`;
+		this.#saidChannel = `${this.channel}:said`;
+	}
+
+	/** A call that says something to all who listen, on whichever node. */
+	saying(text: string): Call {
+		return ["PUBLISH", this.#saidChannel, text];
 	}
 
 	/** Hears from now on. */
@@ -63,11 +72,13 @@ export class NoticeLine {
 		});
 		this.#client = client;
 		client.on("error", () => {});
-		client.on("message", (_channel: string, message: string) => this.onMessage(message));
+		client.on("message", (channel: string, message: string) =>
+			channel === this.#saidChannel ? this.onSaid(message) : this.onMessage(message),
+		);
 		const ended = new Promise<void>((resolve) => client.once("end", resolve));
 		try {
 			await client.connect();
-			await client.subscribe(this.channel, this.ownChannel);
+			await client.subscribe(this.channel, this.ownChannel, this.#saidChannel);
 		} catch (error) {
 			client.disconnect();
 			throw error;

@@ -67,6 +67,7 @@ export class ValkeyStore implements Store {
 	readonly #places: readonly Place[];
 	readonly #testClock: (() => number) | undefined;
 	readonly #listeners: ((notice: Notice) => void)[] = [];
+	readonly #hearers: ((text: string) => void)[] = [];
 
 	constructor({ servers, notices, settings, testClock, warnings }: ValkeyStoreParts) {
 		const { partitions, format } = settings;
@@ -84,6 +85,9 @@ export class ValkeyStore implements Store {
 		this.#testClock = testClock;
 		this.#watches = new WatchKeeper(partitions, (partition, keys) => this.#tellWatched(partition, keys));
 		notices.onMessage = (message) => this.#heard(message);
+		notices.onSaid = (text) => {
+			for (const listener of this.#hearers) listener(text);
+		};
 		notices.onGap = () => this.#missed();
 	}
 
@@ -270,8 +274,17 @@ export class ValkeyStore implements Store {
 		this.#listeners.push(listener);
 	}
 
+	say(text: string): void {
+		this.#plain(this.#at(0), this.#notices.saying(text)).catch(() => {});
+	}
+
+	onSaid(listener: (text: string) => void): void {
+		this.#hearers.push(listener);
+	}
+
 	async close(): Promise<void> {
 		this.#listeners.length = 0;
+		this.#hearers.length = 0;
 		this.#watches.close();
 		this.#notices.close();
 		this.#servers.close();
