@@ -1,7 +1,7 @@
 import type { WorkerNotice } from "../contract/replies.ts";
 import { noticeFor } from "../kernel/reading.ts";
 import { type ExecutionRecord, executionKey } from "../kernel/records/execution.ts";
-import { isFor } from "../kernel/target.ts";
+import { isFor, isWithin } from "../kernel/target.ts";
 import type { UnitDraft } from "./partition/unit-draft.ts";
 
 interface Listener {
@@ -60,6 +60,6 @@ export class HolderNotices {
 
 	#deliver({ instanceId, namespace, notice }: Message): void {
 		for (const listener of this.#listeners.get(instanceId) ?? [])
-			if (listener.namespace === undefined || listener.namespace === namespace) listener.tell(notice);
+			if (isWithin(namespace, listener.namespace)) listener.tell(notice);
 	}
 }

@@ -143,12 +143,6 @@ export interface CommitReply extends Timed {
 /** The queue of what is due at a time, its score. */
 export const DUE = "due";
 
-/** Queues whose names begin so are for listing only: nobody waits for one of them, and no notice tells of it. */
-export const LISTING = "list,";
-
-/** Whether a notice names this queue when it was empty and no longer is. Of what is due it tells the earliest time. */
-export const isTold = (queue: string): boolean => queue !== DUE && !queue.startsWith(LISTING);
-
 /** Watched like a record, it has changed whenever a commit appended events. */
 export const EVENT_LOG = "log";
 
@@ -168,7 +162,7 @@ export const MOST_NEWS = { records: 4, chars: 2048 } as const;
 /** Tells that something may have changed; may be lost or repeated. About its own commits a listener may be told or not. */
 export interface Notice {
 	partition: number;
-	/** Queues that went from empty to not empty, but for those that are only listed. */
+	/** Queues that went from empty to not empty. */
 	queues: string[];
 	/** What is in them, when it is little; a store may always leave it out. Out of date like all one is told. */
 	news?: News;

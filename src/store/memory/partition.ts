@@ -6,7 +6,6 @@ import {
 	type EventEntry,
 	hasWrites,
 	type IndexEntry,
-	isTold,
 	type LoggedEvent,
 	type LogPosition,
 	MOST_NEWS,
@@ -188,7 +187,7 @@ export class MemoryPartition {
 			if (!set) {
 				set = new SortedSet();
 				this.queues.set(queue, set);
-				if (isTold(queue)) notice.queues.push(queue);
+				if (queue !== DUE) notice.queues.push(queue);
 			}
 			set.add({ key, score });
 		}

@@ -66,7 +66,7 @@ local function moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
 	if new == 0 then return end
 	for n, one in ipairs(grown) do
 		local filled = new == #grown or redis.call('ZCARD', keys[queues + one.q]) == one.came
-		if filled and one.q ~= dueQueue and string.sub(names[2 * n], 1, #LISTING) ~= LISTING then
+		if filled and one.q ~= dueQueue then
 			notice.filled[#notice.filled + 1] = names[2 * n]
 			notice.entries[#notice.filled] = into[one.q]
 		end

@@ -28,12 +28,6 @@ export function noticeCases(test: Case): void {
 		expect((await trial.heard()).queues).toEqual([]);
 	});
 
-	test("a queue that is only listed is not told", async (trial) => {
-		await add(trial, entry("list,q", 1, "a"), entry("lists", 1, "a"), entry("q", 1, "a"));
-		expect((await trial.heard()).queues.sort()).toEqual(["lists", "q"]);
-		expect((await trial.store.queues(trial.home, "l")).queues.sort()).toEqual(["list,q", "lists"]);
-	});
-
 	test("a queue that was emptied and filled again is told again", async (trial) => {
 		await add(trial, entry("q", 1, "a"), entry("q", 2, "b"));
 		await take(trial, entry("q", 1, "a"));

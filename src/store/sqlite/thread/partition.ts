@@ -3,7 +3,6 @@ import {
 	type CommitReply,
 	DUE,
 	hasWrites,
-	isTold,
 	type Notice,
 	TIME_TOLERANCE_MS,
 	type Unit,
@@ -156,7 +155,7 @@ export class SqlitePartition {
 		if (this.#filled.has(queue)) return;
 		if (this.#filled.size >= KNOWN_QUEUES) this.#filled.clear();
 		this.#filled.add(queue);
-		if (!isTold(queue) || notice.queues.includes(queue)) return;
+		if (queue === DUE || notice.queues.includes(queue)) return;
 		if (this.#run.firstScore.get(this.#index, toText(queue)) === undefined) notice.queues.push(queue);
 	}
 
