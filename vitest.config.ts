@@ -7,10 +7,12 @@ export default defineConfig({
 		globalSetup: "./test/build-first.ts",
 		testTimeout: 60_000,
 		hookTimeout: 60_000,
+		// What is broken for a whole suite, as its server, would otherwise be waited for once per case.
+		bail: 10,
 		maxWorkers: 2,
 		// Loading the product anew for every file took as long as all but the longest suites.
 		isolate: false,
 		sequence: { sequencer: LongestFirst },
-		reporters: ["default", "./test/conformance/case-count.ts"],
+		reporters: ["default", "./test/conformance/case-count.ts", "./test/still-running.ts"],
 	},
 });

@@ -31,7 +31,7 @@ describe.each(storeBeds.filter(({ name, partitions }) => partitions === 1 || nam
 		});
 
 		test(`${KILLS} times kill -9 of a server under load: nothing lost, nothing doubled, workers recover`, {
-			timeout: 900_000,
+			timeout: 120_000 + KILLS * 45_000,
 		}, async () => {
 			const url = `http://127.0.0.1:${port}`;
 			let server = await serve();

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { randomUUID } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import { accessSync, constants } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
@@ -31,6 +31,9 @@ export interface LaunchOptions {
 }
 
 const START_TIMEOUT_MS = 10_000;
+const ANSWER_TIMEOUT_MS = 2000;
+const FIRST_PORT = 10_000;
+const FIRST_EPHEMERAL_PORT = 32_768;
 
 /** The server ends when nobody holds the other end of its guardian's input: a test run that is killed leaves none behind. */
 const GUARDIAN = '"$0" "$@" & server=$!; cat > /dev/null; kill "$server"; wait "$server"';
@@ -135,14 +138,21 @@ function isExecutable(path: string): boolean {
 	}
 }
 
-export function freePort(): Promise<number> {
-	return new Promise((resolve, reject) => {
-		const probe = createServer().once("error", reject);
-		probe.listen(0, "127.0.0.1", () => {
-			const address = probe.address();
-			const port = address && typeof address === "object" ? address.port : 0;
-			probe.close(() => resolve(port));
-		});
+/**
+ * A port nobody listens on. Not one the system gives to whoever asks for any: those go to outgoing connections too, and a
+ * server that is started again on its port would now and then find it taken.
+ */
+export async function freePort(): Promise<number> {
+	for (;;) {
+		const port = randomInt(FIRST_PORT, FIRST_EPHEMERAL_PORT);
+		if (await isFree(port)) return port;
+	}
+}
+
+function isFree(port: number): Promise<boolean> {
+	return new Promise((resolve) => {
+		const probe = createServer().once("error", () => resolve(false));
+		probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
 	});
 }
 
@@ -157,18 +167,22 @@ async function answering(port: number): Promise<number> {
 	}
 }
 
+/** The server's process id; undefined when nobody is there, or somebody else, who may say nothing at all. */
 function processAt(port: number): Promise<number | undefined> {
 	return new Promise((resolve) => {
 		let told = "";
 		const socket = connect(port, "127.0.0.1", () => socket.write("INFO server\r\n"));
+		socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy());
+		socket.once("close", () => resolve(undefined));
 		socket.on("data", (data) => {
 			told += data.toString();
 			const [, pid] = /process_id:(\d+)/.exec(told) ?? [];
 			if (pid === undefined && !told.startsWith("-")) return;
-			socket.destroy();
 			resolve(pid === undefined ? undefined : Number(pid));
+			socket.destroy();
 		});
-		socket.once("error", () => resolve(undefined));
+		// It is closed then.
+		socket.once("error", () => {});
 	});
 }
 

@@ -31,7 +31,7 @@ async function live(row: StoreRow, seed: number): Promise<void> {
 }
 
 describe.each(stores.filter(({ name }) => name.startsWith("valkey")))("random traffic on $name", (row) => {
-	test(`${MOVES} moves are answered as by the memory store`, { timeout: 3_600_000 }, async () => {
+	test(`${MOVES} moves are answered as by the memory store`, { timeout: 60_000 + MOVES * 10 }, async () => {
 		for (let seed = FIRST_SEED; (seed - FIRST_SEED) * PER_HISTORY < MOVES; seed++) await live(row, seed);
 	});
 });
