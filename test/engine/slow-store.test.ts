@@ -28,7 +28,7 @@ async function opened() {
 		};
 	};
 	const backend = new LocalBackend({ engine, actor: "test", retentionMs: 0 });
-	return { clock, store, hold, commit, backend };
+	return { clock, store, engine, hold, commit, backend };
 }
 
 it("leases that lapsed while a store took its time over a commit can be renewed first", async () => {
@@ -96,5 +96,30 @@ it("what was remembered before an outage is read anew: a fail-over may have undo
 	await created;
 	expect(await backend.leases.renew({ leases: [{ executionId: id, ...fence }] })).toMatchObject([{ ok: true }]);
 	expect(reads).toContain(id);
+	await backend.close();
+});
+
+it("what a store said of a queue before a commit is not kept after it", async () => {
+	const { clock, store, engine, hold, backend } = await opened();
+	await backend.executions.create({ kind: "job" });
+	const queue = (await store.queues(0, "")).queues.find((name) => name.includes("job")) ?? "";
+	const runner = engine.runner(0);
+	runner.heads.forget(queue);
+	const release = hold();
+	const created = backend.executions.create({ kind: "job" });
+	await clock.settle();
+	// The store has looked, but its answer stays behind that to the commit.
+	const first = store.first.bind(store);
+	store.first = async (...asked) => {
+		const answer = await first(...asked);
+		await created;
+		return answer;
+	};
+	const looked = runner.look(queue, 16);
+	await clock.settle();
+	await release();
+	expect(await looked).toHaveLength(1);
+	store.first = first;
+	expect(await runner.look(queue, 16)).toHaveLength(2);
 	await backend.close();
 });

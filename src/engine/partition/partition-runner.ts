@@ -153,9 +153,11 @@ export class PartitionRunner {
 		if (known) return known;
 		const asked = this.heads.loadSize(count);
 		const begun = this.#begun;
+		const { lastCommit } = this.#sender;
 		const { entries } = await this.ask((store, partition) => store.first(partition, queue, asked));
-		// If a batch left meanwhile the answer may be older than it.
-		if (this.#rounds.length === 0 && begun === this.#begun) this.heads.load(queue, entries, asked);
+		// If a batch left or came back meanwhile the answer may be older than it.
+		const isNew = begun === this.#begun && lastCommit === this.#sender.lastCommit;
+		if (isNew && this.#rounds.length === 0) this.heads.load(queue, entries, asked);
 		return entries.slice(0, count);
 	}
 
