@@ -5,7 +5,7 @@ import { toText } from "./text.ts";
  * queue's own name has the same length everywhere, so the server gets from a key to the name by cutting it off.
  *
  *   h   header, a hash: time, commits, turns, watched, and `e:<engine>` for its last batch and what it was answered
- *   l   log, a stream: one entry per commit that told of something, `<commit>-0`, with all its events
+ *   l   log, a hash: by the number of every commit that told of something all its events
  *   d   directory: queues that are not empty, in the order of their names
  *   w   watched records and until when; t   turns on records
  *   v:  version of a record, then the commits that told of it; r:  its document
