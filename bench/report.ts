@@ -32,7 +32,7 @@ export function machine({ sqlite, valkey }: Pick<Machine, "sqlite" | "valkey">, 
 		version: string;
 	};
 	return {
-		node: process.version,
+		node: [process.version, process.env.NODE_OPTIONS, ...process.execArgv].filter(Boolean).join(" "),
 		cpu: cpus()[0]?.model ?? "unknown",
 		cores: cpus().length,
 		memoryGiB: Math.round(totalmem() / 2 ** 30),

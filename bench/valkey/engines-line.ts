@@ -22,57 +22,74 @@ interface Figures {
 	serverMicros: number;
 }
 
-/** Engines in processes of their own, each with submitters and a worker, on one store: beside one that has it alone. */
-export async function valkeyEnginesLine(bench: ValkeyBench): Promise<Line> {
+/**
+ * Engines in processes of their own, each with submitters and a worker, on one store: beside one that has it alone, and
+ * beside as many that share nothing but server and machine, which is all that can be had of these.
+ */
+export async function valkeyEnginesLines(bench: ValkeyBench): Promise<Line[]> {
 	const { partitions, rounds } = bench;
-	const single = await Fleet.start(bench, 1);
-	const pair = await Fleet.start(bench, ENGINES);
-	const alone: number[] = [];
-	const together: number[] = [];
-	const again: number[] = [];
-	const cpus: number[] = [];
-	for (let round = 1; round <= rounds; round++) {
-		const one = await single.measure(bench);
-		const both = await pair.measure(bench);
-		alone.push(one.perSecond);
-		together.push(both.perSecond);
-		again.push(both.again);
-		const share = (100 * both.again).toFixed(1);
-		cpus.push(both.engineMicros);
-		const shown = ({ perSecond, engineMicros, serverMicros }: Figures): string =>
-			`${perSecond.toFixed(0)} (engines ${engineMicros.toFixed(0)}, server ${serverMicros.toFixed(0)} µs each)`;
-		bench.progress(`  round ${round}: ${shown(both)} beside ${shown(one)}, ${share} % again`);
-	}
-	await Promise.all([single.stop(), pair.stop()]);
-	const figure = median(together);
-	const limit = median(alone);
-	return {
-		scenario: `${ENGINES} engines, ${(100 * median(again)).toFixed(1)} % run again (≤ 5 %)`,
-		store: "valkey",
-		partitions,
-		figure,
-		unit: "lifecycles/s",
-		against: { name: "one engine", figure: limit, ratio: figure / limit, wanted: "≥ 0.9" },
-		cpuMicros: median(cpus),
+	const fleets = {
+		alone: await Fleet.start(bench, 1),
+		together: await Fleet.start(bench, ENGINES),
+		apart: await Fleet.start(bench, ENGINES, () => newStore(bench.server)),
 	};
+	const figures: Record<keyof typeof fleets, Figures[]> = { alone: [], together: [], apart: [] };
+	const shown = ({ perSecond, engineMicros, serverMicros }: Figures): string =>
+		`${perSecond.toFixed(0)} (engines ${engineMicros.toFixed(0)}, server ${serverMicros.toFixed(0)} µs each)`;
+	for (let round = 1; round <= rounds; round++) {
+		const alone = await fleets.alone.measure(bench);
+		const together = await fleets.together.measure(bench);
+		const apart = await fleets.apart.measure(bench);
+		figures.alone.push(alone);
+		figures.together.push(together);
+		figures.apart.push(apart);
+		const share = (100 * together.again).toFixed(1);
+		bench.progress(
+			`  round ${round}: ${shown(together)} beside ${shown(alone)}, ${share} % again; apart ${shown(apart)}`,
+		);
+	}
+	await Promise.all(Object.values(fleets).map((fleet) => fleet.stop()));
+	const of = (name: keyof typeof fleets, what: keyof Figures): number => median(figures[name].map((one) => one[what]));
+	const figure = of("together", "perSecond");
+	const beside = (name: string, limit: number, wanted: string) => ({
+		name,
+		figure: limit,
+		ratio: figure / limit,
+		wanted,
+	});
+	const line = { store: "valkey", partitions, figure, unit: "lifecycles/s" };
+	return [
+		{
+			...line,
+			scenario: `${ENGINES} engines, ${(100 * of("together", "again")).toFixed(1)} % run again (≤ 5 %)`,
+			against: beside("one engine", of("alone", "perSecond"), "≥ 0.9"),
+			cpuMicros: of("together", "engineMicros"),
+		},
+		{
+			...line,
+			scenario: `${ENGINES} engines on one store`,
+			against: beside(`${ENGINES} engines on ${ENGINES} stores`, of("apart", "perSecond"), ""),
+			cpuMicros: of("apart", "engineMicros"),
+		},
+	];
 }
 
-/** Engines on a store of their own, each in its process with submitters and a worker. They idle while others are measured. */
+/** Engines, on one store unless each gets its own, each in its process with submitters and a worker. They idle while others are measured. */
 class Fleet {
 	readonly #children: Child[] = [];
 	#left = 0;
 	#finish = () => {};
 
 	/** New processes are slow at first: each has done as much before anything is measured. */
-	static async start({ server, partitions }: ValkeyBench, engines: number): Promise<Fleet> {
+	static async start({ server, partitions }: ValkeyBench, engines: number, ownStore?: () => string): Promise<Fleet> {
 		const fleet = new Fleet();
-		const url = newStore(server);
+		const shared = newStore(server);
 		const onProgress = (done: number) => {
 			fleet.#left -= done;
 			if (fleet.#left <= 0) fleet.#finish();
 		};
 		for (let n = 0; n < engines; n++)
-			fleet.#children.push(await Child.start("child-engine", [url, String(partitions)], onProgress));
+			fleet.#children.push(await Child.start("child-engine", [ownStore?.() ?? shared, String(partitions)], onProgress));
 		await fleet.#ask("work");
 		await fleet.#run(WARM_UP * engines);
 		return fleet;

@@ -1,6 +1,6 @@
 import type { Line } from "../report.ts";
 import { valkeyDispatchLines } from "./dispatch-lines.ts";
-import { valkeyEnginesLine, valkeyHotLine } from "./engines-line.ts";
+import { valkeyEnginesLines, valkeyHotLine } from "./engines-line.ts";
 import { valkeyGrowthLine, valkeyMemoryLines } from "./growth-lines.ts";
 import { valkeyIdleLine } from "./idle-line.ts";
 import { valkeyLifecycleLines } from "./lifecycle-line.ts";
@@ -9,7 +9,7 @@ import type { ValkeyBench } from "./valkey-bench.ts";
 export const VALKEY_SCENARIOS = {
 	"valkey-lifecycle": valkeyLifecycleLines,
 	"valkey-engines": async (bench: ValkeyBench): Promise<Line[]> => [
-		await valkeyEnginesLine(bench),
+		...(await valkeyEnginesLines(bench)),
 		await valkeyHotLine(bench),
 	],
 	"valkey-dispatch": valkeyDispatchLines,

@@ -128,6 +128,7 @@ export class Engine {
 					clock: this.clock,
 					random: this.random,
 					cacheCapacity: Math.max(256, Math.floor((options.cachedRecords ?? DEFAULT_CACHED_RECORDS) / partitions)),
+					vouches: (at, until) => this.#minding.vouches(at, until),
 					onQueued: (queue, at) => queue.startsWith(ELIGIBLE) && this.dispatcher.work.hasWork(at, queue),
 					onCommitted: (unit, at) => this.#committed(unit, at),
 					onAbandoned: (unit, at) => this.#abandoned(unit, at),
@@ -390,8 +391,11 @@ export class Engine {
 
 	/** Engines that hear of each other share out; while they differ about who is there, some partitions have two or none. */
 	#shareWith(engines: readonly LiveEngine[]): void {
+		const someLeft = this.#preferences.misses(engines);
 		if (!this.#preferences.update(engines)) return;
 		this.#minding.mind(this.#preferences.minding);
 		this.gathering.prefer(this.#preferences.gathering);
+		// One that is gone may have vouched for what is due where it was no longer the one to mind it.
+		if (someLeft) this.#minding.look(this.#preferences.minding);
 	}
 }

@@ -113,6 +113,8 @@ export interface Batch {
 	/** The time its rules ran at: a lower bound of the store's. */
 	at: number;
 	units: Unit[];
+	/** Set when its engine sees to what is due in them itself: nobody needs to be told of an earlier due time. */
+	vouched?: boolean;
 }
 
 export interface Timed {
@@ -143,6 +145,12 @@ export interface CommitReply extends Timed {
 /** The queue of what is due at a time, its score. */
 export const DUE = "due";
 
+/** Queues whose names begin so are for listing only: nobody waits for one of them, and no notice tells of it. */
+export const LISTING = "list,";
+
+/** Whether a notice names this queue when it was empty and no longer is. Of what is due it tells the earliest time. */
+export const isTold = (queue: string): boolean => queue !== DUE && !queue.startsWith(LISTING);
+
 /** Watched like a record, it has changed whenever a commit appended events. */
 export const EVENT_LOG = "log";
 
@@ -162,11 +170,11 @@ export const MOST_NEWS = { records: 4, chars: 2048 } as const;
 /** Tells that something may have changed; may be lost or repeated. About its own commits a listener may be told or not. */
 export interface Notice {
 	partition: number;
-	/** Queues that went from empty to not empty. */
+	/** Queues that went from empty to not empty, but for those that are only listed. */
 	queues: string[];
 	/** What is in them, when it is little; a store may always leave it out. Out of date like all one is told. */
 	news?: News;
-	/** The earliest due time, when a commit made it earlier. */
+	/** The earliest due time, when a commit made it earlier and its engine did not vouch for it. */
 	due?: number;
 	/** The store's time of the commit it tells of. */
 	time?: number;

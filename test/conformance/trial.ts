@@ -35,6 +35,7 @@ export interface Sending {
 	number?: number;
 	/** The time on the clock when left out. */
 	at?: number;
+	vouched?: boolean;
 }
 
 const NOTICE_PATIENCE_MS = 5000;
@@ -70,11 +71,11 @@ export class Trial {
 	}
 
 	commit(units: Unit[], sending: Sending = {}): Promise<CommitReply> {
-		const { partition = this.home, engine = "engine-a", at = this.clock.now } = sending;
+		const { partition = this.home, engine = "engine-a", at = this.clock.now, vouched = false } = sending;
 		const counter = `${partition} ${engine}`;
 		const number = sending.number ?? (this.#numbers.get(counter) ?? 0) + 1;
 		this.#numbers.set(counter, Math.max(number, this.#numbers.get(counter) ?? 0));
-		return this.#store.commit(partition, { engine, number, at, units });
+		return this.#store.commit(partition, { engine, number, at, units, vouched });
 	}
 
 	/** Commits units that must all be applied; returns the commit's number. */

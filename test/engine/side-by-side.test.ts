@@ -8,14 +8,17 @@ import { VirtualClock } from "../virtual-clock.ts";
 const PARTITIONS = 2;
 const who = { workerId: "w", instanceId: "w-1", max: 8 };
 
-/** So much work in one partition, and as much, hardly younger, in the other. */
-async function open() {
+/** So much work in one partition, then as much in the other, and so on, each later by so many milliseconds. */
+async function open({ count = 32, times = PARTITIONS, laterMs = 0 } = {}) {
 	const clock = new VirtualClock();
 	const engine = new Engine({ store: new MemoryStore(PARTITIONS, clock.now), clock });
 	const backend = new LocalBackend({ engine, actor: "test", retentionMs: 0 });
 	await engine.start();
-	const items = Array.from({ length: 32 }, () => ({ kind: "job" }));
-	for (let n = 0; n < PARTITIONS; n++) await backend.executions.createMany(items);
+	const items = Array.from({ length: count }, () => ({ kind: "job" }));
+	for (let n = 0; n < times; n++) {
+		await backend.executions.createMany(items);
+		await clock.advance(laterMs);
+	}
 	return { backend, close: () => backend.close() };
 }
 
@@ -34,6 +37,19 @@ it("claims one after the other take the very best, wherever it is", async () => 
 	const second = await backend.leases.claim(who);
 	expect(partitionsOf([...first, ...second])).toHaveLength(1);
 	await close();
+});
+
+it("a claim for several takes them from one partition, unless what lies elsewhere is older by much", async () => {
+	for (const { laterMs, partitions } of [
+		{ laterMs: 49, partitions: 1 },
+		{ laterMs: 51, partitions: 2 },
+	]) {
+		const { backend, close } = await open({ count: 4, times: 3, laterMs });
+		const claimed = await backend.leases.claim(who);
+		expect(claimed).toHaveLength(8);
+		expect(partitionsOf(claimed)).toHaveLength(partitions);
+		await close();
+	}
 });
 
 it("a claim whose work another took first is given what is left", async () => {

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
-import { DUE_QUEUE } from "../../src/kernel/placement.ts";
-import { DUE } from "../../src/store/port.ts";
+import { DUE_QUEUE, LIST } from "../../src/kernel/placement.ts";
+import { DUE, isTold, LISTING } from "../../src/store/port.ts";
 
-it("stores know the queue of what is due by the kernel's name for it", () => {
-	expect(DUE).toBe(DUE_QUEUE);
+it("the kernel names the queues that stores know as they know them", () => {
+	expect({ DUE, LISTING }).toEqual({ DUE: DUE_QUEUE, LISTING: LIST });
+	expect([DUE, `${LISTING}default,`, "eligible,default,"].map(isTold)).toEqual([false, false, true]);
 });

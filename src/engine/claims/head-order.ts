@@ -20,16 +20,6 @@ export class HeadOrder {
 		return this.#places[n];
 	}
 
-	/** Queues whose head has to be looked at before it can be told where they stand. */
-	get unknown(): string[] {
-		const found: string[] = [];
-		for (const { queue, score } of this.#places) {
-			if (score !== UNKNOWN) break;
-			found.push(queue);
-		}
-		return found;
-	}
-
 	has(queue: string): boolean {
 		return this.#scores.has(queue);
 	}

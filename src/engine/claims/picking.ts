@@ -22,6 +22,11 @@ export class Picking {
 		this.#wanted = wanted;
 	}
 
+	/** Where the best of all stands. */
+	get best(): number {
+		return this.#found[0]?.score ?? Number.POSITIVE_INFINITY;
+	}
+
 	/** Whether something that stands here can be among the best. */
 	hasRoomAt(score: number): boolean {
 		const worst = this.#found[this.#wanted - 1];

@@ -32,9 +32,13 @@ interface Errand {
 	wanted: number;
 	/** Only from queues whose best has waited for so many milliseconds. */
 	age: number;
+	/** Whether others write there all the time: what is read of a queue is soon out of date, so no more than is wanted. */
+	far: boolean;
 	/** What the store said of queues, by partition and name. */
 	probed: Map<string, readonly Entry[]> | undefined;
 }
+
+type QueueAt = [partition: number, queue: string];
 
 export interface WorkFinderOptions {
 	runners: readonly PartitionRunner[];
@@ -60,6 +64,9 @@ const MOST_TURNS = 4096;
 /** Work that differs by no more than this in age is as good, where one can be had sooner. */
 const ALIKE_MS = 50;
 
+/** By how much more work of others must have waited than this engine's own to come before it. */
+const OVERTAKEN_MS = 1000;
+
 /**
  * Finds work for claims.
  *
@@ -67,8 +74,8 @@ const ALIKE_MS = 50;
  * - If there is nothing it asks the partitions of its window that are not known here which queues are not empty. What is
  *   known stays so by notices, so nothing that was there is slept through.
  * - Where several engines have workers for a lane, each comes first in some partitions. It takes from the others' only
- *   when there is nothing in its own, and only what they have left for a moment. Once per rotation a claim looks at all
- *   of them alike, so that work is not overtaken for ever where it waits for workers that are busy.
+ *   when there is nothing in its own, and only what they have left for a moment. Once per rotation a claim looks at theirs
+ *   too, so that work is not overtaken for long where it waits for workers that are busy.
  */
 export class WorkFinder {
 	readonly #options: WorkFinderOptions;
@@ -136,7 +143,7 @@ export class WorkFinder {
 	}
 
 	/** Queues of a claim's lanes with work that requires more than it offers. */
-	beyond({ namespace, lanes, offer }: Wanted): [partition: number, queue: string][] {
+	beyond({ namespace, lanes, offer }: Wanted): QueueAt[] {
 		if (this.#hints.demanding === 0) return [];
 		return lanes.flatMap((lane) => this.#hints.beyond(namespace, lane, offer));
 	}
@@ -177,23 +184,26 @@ export class WorkFinder {
 		const { namespace, offer } = search.wanted;
 		const partitions = this.#hints.partitions(namespace, lane, offer);
 		const preferred = this.#options.preferred(laneName(namespace, lane));
-		const errand: Errand = { search, lane, wanted, age: 0, probed: undefined };
-		if (!preferred || search.everywhere) return this.#planFrom(errand, partitions);
-		return this.#planByPreference(errand, partitions, preferred, isFirst);
+		const errand: Errand = { search, lane, wanted, age: 0, far: false, probed: undefined };
+		if (!preferred) return this.#planFrom(errand, partitions);
+		const own = partitions.filter((partition) => preferred.has(partition));
+		const others = partitions.filter((partition) => !preferred.has(partition));
+		if (others.length === 0) return this.#planFrom(errand, own);
+		if (search.everywhere) return this.#planOvertaken(errand, own, others);
+		const shares = this.#planFrom(errand, own);
+		// Who has got something leaves the rest to those who come first there.
+		if (!isFirst) return shares;
+		const orOthers = (found: Share[]): Share[] | Promise<Share[]> =>
+			found.length > 0 ? found : this.#planFrom({ ...errand, age: OTHERS_FIRST_MS, far: true }, others);
+		return shares instanceof Promise ? shares.then(orOthers) : orOthers(shares);
 	}
 
-	async #planByPreference(
-		errand: Errand,
-		partitions: readonly number[],
-		preferred: ReadonlySet<number>,
-		isFirst: boolean,
-	): Promise<Share[]> {
-		const own = partitions.filter((partition) => preferred.has(partition));
-		const shares = await this.#planFrom(errand, own);
-		// Who has got something leaves the rest to those who come first there.
-		if (shares.length > 0 || !isFirst || own.length === partitions.length) return shares;
-		const others = partitions.filter((partition) => !preferred.has(partition));
-		return this.#planFrom({ ...errand, age: OTHERS_FIRST_MS }, others);
+	/** From all partitions alike if the best of the others' has waited much longer. */
+	async #planOvertaken(errand: Errand, own: readonly number[], others: readonly number[]): Promise<Share[]> {
+		const here = await this.#bestOf(errand, own);
+		const there = await this.#bestOf({ ...errand, wanted: 1, far: true }, others);
+		if (here <= there + OVERTAKEN_MS) return this.#planFrom(errand, own);
+		return this.#planFrom({ ...errand, far: true }, [...own, ...others]);
 	}
 
 	/** These shares were taken, or could not be. */
@@ -203,15 +213,51 @@ export class WorkFinder {
 
 	/** At once if all heads that matter are known; else after the store was asked for them. */
 	#planFrom(errand: Errand, partitions: readonly number[]): Share[] | Promise<Share[]> {
-		const picking = new Picking(errand.wanted);
-		let unknown: [partition: number, queue: string][] | undefined;
-		for (const partition of this.#scan.nearest(errand.search.instanceId, partitions)) {
-			for (const queue of this.#pickFrom(errand, partition, picking)) (unknown ??= []).push([partition, queue]);
-		}
-		if (unknown) return this.#planAfterLook(errand, partitions, unknown);
-		const shares = picking.shares();
+		const picked = this.#pick(errand, partitions);
+		if (!(picked instanceof Picking))
+			return this.#probeAll(errand, picked).then(() => this.#planFrom(errand, partitions));
+		const shares = picked.shares();
 		this.#count(shares, 1);
 		return shares;
+	}
+
+	/** Where the best stands that there is. */
+	async #bestOf(errand: Errand, partitions: readonly number[]): Promise<number> {
+		const picked = this.#pick(errand, partitions);
+		if (picked instanceof Picking) return picked.best;
+		await this.#probeAll(errand, picked);
+		return this.#bestOf(errand, partitions);
+	}
+
+	/** The best there is, or the queues that have to be looked into first. */
+	#pick(errand: Errand, partitions: readonly number[]): Picking | QueueAt[] {
+		const { search, wanted } = errand;
+		const nearest = this.#scan.nearest(search.instanceId, partitions);
+		const first = wanted > 1 ? this.#firstOf(errand, nearest) : undefined;
+		const picking = new Picking(wanted);
+		let unknown: QueueAt[] | undefined;
+		for (const partition of nearest) {
+			const later = this.#latenessOf(partition) - (partition === first ? ALIKE_MS : 0);
+			for (const queue of this.#pickFrom(errand, partition, picking, later)) (unknown ??= []).push([partition, queue]);
+		}
+		return unknown ?? picking;
+	}
+
+	/**
+	 * The partition with the best of all. Whoever wants several takes those behind it too, though what lies elsewhere may
+	 * be a little older: from one partition they come in one commit, and end in one (measured on Valkey with 4 partitions:
+	 * commits a quarter larger, 1.2 × the lifecycles).
+	 */
+	#firstOf({ search, lane }: Errand, partitions: readonly number[]): number | undefined {
+		const { namespace, offer } = search.wanted;
+		let first: number | undefined;
+		let best = Number.POSITIVE_INFINITY;
+		for (const partition of partitions) {
+			const head = this.#hints.order(namespace, lane, partition, offer)?.at(0);
+			const score = head ? head.score + this.#latenessOf(partition) : best;
+			if (score < best) [first, best] = [partition, score];
+		}
+		return first;
 	}
 
 	#count(shares: readonly Share[], step: 1 | -1): void {
@@ -219,30 +265,24 @@ export class WorkFinder {
 		this.#taking += step * shares.length;
 	}
 
-	async #planAfterLook(
-		errand: Errand,
-		partitions: readonly number[],
-		unknown: readonly [partition: number, queue: string][],
-	): Promise<Share[]> {
+	async #probeAll(errand: Errand, unknown: readonly QueueAt[]): Promise<void> {
 		errand.probed ??= new Map();
-		const { search, wanted, probed } = errand;
+		const { probed } = errand;
 		await Promise.all(
 			unknown.map(async ([partition, queue]) => {
-				probed.set(`${partition} ${queue}`, await this.#probe(search, partition, queue, wanted));
+				probed.set(`${partition} ${queue}`, await this.#probe(errand, partition, queue));
 			}),
 		);
-		return this.#planFrom(errand, partitions);
 	}
 
 	/**
 	 * Picks the best entries of a lane in one partition out of as few queues as will do. Returns queues that have to be
 	 * looked into first.
 	 */
-	#pickFrom(errand: Errand, partition: number, picking: Picking): readonly string[] {
+	#pickFrom(errand: Errand, partition: number, picking: Picking, later: number): readonly string[] {
 		const { search, lane, wanted, age, probed } = errand;
 		const { namespace, offer } = search.wanted;
 		const { heads } = this.#runners[partition] as PartitionRunner;
-		const later = this.#latenessOf(partition);
 		const unknown: string[] = [];
 		const order = this.#hints.order(namespace, lane, partition, offer);
 		for (let n = 0; ; n++) {
@@ -296,12 +336,13 @@ export class WorkFinder {
 	 * The best entries of a queue. Where others write too, only the store can say that a queue is empty: while our own
 	 * commit that takes the last entry known here is on its way, another's may add one, and no notice tells of that.
 	 */
-	async #probe(search: Search, partition: number, queue: string, wanted: number): Promise<readonly Entry[]> {
+	async #probe(errand: Errand, partition: number, queue: string): Promise<readonly Entry[]> {
+		const { search, wanted, far } = errand;
 		const runner = this.#runners[partition] as PartitionRunner;
 		const stamp = this.#hints.stampOf(partition, queue);
 		try {
 			const known = runner.heads.first(queue, wanted);
-			let entries = known ?? (await runner.look(queue, wanted));
+			let entries = known ?? (await runner.look(queue, wanted, far ? wanted : runner.heads.loadSize(wanted)));
 			if (known?.length === 0 && this.#options.shared) {
 				entries = (await runner.ask((store, at) => store.first(at, queue, wanted))).entries;
 				if (entries.length > 0) runner.heads.forget(queue);
@@ -310,7 +351,7 @@ export class WorkFinder {
 			if (entries.length > 0) return entries;
 			// It was said to have work while we looked: that is worth another look now, not after a pause.
 			if (stamp !== undefined && stamp !== (this.#hints.stampOf(partition, queue) ?? stamp)) {
-				return await this.#probe(search, partition, queue, wanted);
+				return await this.#probe(errand, partition, queue);
 			}
 			this.#hints.cool(partition, queue, stamp);
 			return [];

@@ -19,6 +19,9 @@ const OUTSIDE_MS = 60_000;
 /** How much of that is remembered. */
 const MOST_OUTSIDE = 10_000;
 
+/** How far ahead it is vouched for what is due: for so long two may mind a partition after it has changed hands. */
+const VOUCHED_MS = 60_000;
+
 /** A timer that is late by no more than this is not set anew. */
 const CLOSE_MS = 5;
 
@@ -64,8 +67,9 @@ export class DueMinder {
 	/** Items that are none of this engine's business, and until when they are taken to be so. */
 	readonly #outside = new Map<string, number>();
 	#wakeAt = Number.POSITIVE_INFINITY;
-	/** How long after its time something is looked at here. */
-	#lagMs = 0;
+	#isOurs = true;
+	/** Until when it was vouched for what is due: nobody else may have heard of that. */
+	#vouchedUntil = 0;
 	/** What was overdue at the head of the line when it was last looked at for another engine. */
 	#overdue: string | undefined;
 	#disarm: (() => void) | undefined;
@@ -97,11 +101,24 @@ export class DueMinder {
 
 	/** Whether it is for this engine to mind the partition. */
 	mind(isOurs: boolean): void {
-		const lagMs = isOurs ? 0 : OTHERS_FIRST_MS;
-		if (lagMs === this.#lagMs) return;
-		this.#lagMs = lagMs;
+		if (isOurs === this.#isOurs) return;
+		this.#isOurs = isOurs;
 		this.#overdue = undefined;
 		if (isOurs) this.look();
+	}
+
+	/** Whether whatever is due up to this time will be seen to here, also if others are to mind the partition meanwhile. */
+	vouches(until: number): boolean {
+		const { runner, remit } = this.#options;
+		if (!this.#isOurs || this.#closed || remit || until > runner.time.now() + VOUCHED_MS) return false;
+		this.#vouchedUntil = Math.max(until, this.#vouchedUntil);
+		return true;
+	}
+
+	/** How long after its time something is looked at here. */
+	get #lagMs(): number {
+		const isVouched = this.#options.runner.time.now() <= this.#vouchedUntil + OTHERS_FIRST_MS;
+		return this.#isOurs || isVouched ? 0 : OTHERS_FIRST_MS;
 	}
 
 	/** Looks now, whatever is expected. */

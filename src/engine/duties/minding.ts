@@ -43,6 +43,11 @@ export class Minding {
 		this.#minders[partition]?.expect(at);
 	}
 
+	/** Whether this engine will see to whatever is due in a partition up to this time, come what may. */
+	vouches(partition: number, until: number): boolean {
+		return this.#minders[partition]?.vouches(until) === true;
+	}
+
 	/** Looks now at what is due in these partitions. */
 	look(partitions: Iterable<number>): void {
 		for (const partition of partitions) this.#minders[partition]?.look();

@@ -61,6 +61,11 @@ export class Preferences {
 		return Math.max(1, this.#engines.length);
 	}
 
+	/** Whether one of those who were there is not among these. */
+	misses(engines: readonly LiveEngine[]): boolean {
+		return this.#engines.some((known) => !engines.some(({ id }) => id === known.id));
+	}
+
 	/** Who is there now, this engine among them; true when that changes anything. */
 	update(engines: readonly LiveEngine[]): boolean {
 		const told = JSON.stringify(engines);

@@ -1,6 +1,6 @@
 import type { Clock } from "../../contract/clock.ts";
 import type { Outcome } from "../../kernel/outcome.ts";
-import { type Batch, type CommitReply, hasWrites, StoreError, type Unit } from "../../store/port.ts";
+import { type Batch, type CommitReply, DUE, hasWrites, StoreError, type Unit } from "../../store/port.ts";
 import type { PartitionMemory } from "./partition-memory.ts";
 import type { Running } from "./running.ts";
 import { type StoreLine, storeRefusal } from "./store-line.ts";
@@ -28,6 +28,8 @@ export interface BatchSenderOptions {
 	clock: Clock;
 	line: StoreLine;
 	memory: PartitionMemory;
+	/** Whether this engine itself sees to whatever is due here up to this time. */
+	vouches(until: number): boolean;
 	/** Told of every unit that was committed, before its callers are. */
 	onCommitted(unit: UnitDraft): void;
 	/** Told of every unit that came to nothing; what it took from queues is still there. */
@@ -74,6 +76,8 @@ export class BatchSender {
 		if (units.length === 0) return [];
 		this.sent += 1;
 		const batch: Batch = { engine: engineId, number: this.sent, at, units };
+		const due = latestDue(units);
+		if (due !== undefined && this.#options.vouches(due)) batch.vouched = true;
 		const sentAt = clock.monotonic();
 		this.committing += 1;
 		const reply = await this.#send(batch, drafts);
@@ -163,4 +167,13 @@ export class BatchSender {
 		}
 		return waitedFor;
 	}
+}
+
+/** The latest time at which any of these makes something due. */
+function latestDue(units: readonly Unit[]): number | undefined {
+	let latest: number | undefined;
+	for (const { indexAdded } of units)
+		for (const { queue, score } of indexAdded)
+			if (queue === DUE && (latest === undefined || score > latest)) latest = score;
+	return latest;
 }

@@ -23,6 +23,8 @@ export interface RunnerOptions {
 	clock: Clock;
 	random: () => number;
 	cacheCapacity: number;
+	/** Whether this engine itself sees to whatever is due in a partition up to this time. */
+	vouches(partition: number, until: number): boolean;
 	/** Told of every queue a batch adds to, before it is committed; true when somebody was waiting for that. */
 	onQueued(queue: string, partition: number): boolean;
 	/** Told of every unit that was committed, before its callers are. */
@@ -87,6 +89,7 @@ export class PartitionRunner {
 			clock: options.clock,
 			line: this.#line,
 			memory: this.#memory,
+			vouches: (until) => options.vouches(options.partition, until),
 			onCommitted: (unit) => options.onCommitted(unit, options.partition),
 			onAbandoned: (unit) => options.onAbandoned(unit, options.partition),
 			onBatch: options.onBatch,
@@ -147,11 +150,10 @@ export class PartitionRunner {
 		this.#schedule();
 	}
 
-	/** The first entries of a queue, from memory when known. */
-	async look(queue: string, count: number): Promise<readonly Entry[]> {
+	/** The first entries of a queue, from memory when known; else so many are asked for. */
+	async look(queue: string, count: number, asked = this.heads.loadSize(count)): Promise<readonly Entry[]> {
 		const known = this.heads.first(queue, count);
 		if (known) return known;
-		const asked = this.heads.loadSize(count);
 		const begun = this.#begun;
 		const { lastCommit } = this.#sender;
 		const { entries } = await this.ask((store, partition) => store.first(partition, queue, asked));

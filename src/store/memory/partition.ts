@@ -6,6 +6,7 @@ import {
 	type EventEntry,
 	hasWrites,
 	type IndexEntry,
+	isTold,
 	type LoggedEvent,
 	type LogPosition,
 	MOST_NEWS,
@@ -127,7 +128,8 @@ export class MemoryPartition {
 			return { ok: true };
 		});
 		const due = this.#nextDue();
-		if (due !== undefined && (dueBefore === undefined || due < dueBefore)) notice.due = due;
+		const isEarlier = due !== undefined && (dueBefore === undefined || due < dueBefore);
+		if (isEarlier && !batch.vouched) notice.due = due;
 		const reply = { time, commit, results };
 		if (writes) this.#recent.remember(batch, reply);
 		const news = notice.queues.length > 0 ? this.#newsOf(batch, reply, notice.queues) : undefined;
@@ -187,7 +189,7 @@ export class MemoryPartition {
 			if (!set) {
 				set = new SortedSet();
 				this.queues.set(queue, set);
-				if (queue !== DUE) notice.queues.push(queue);
+				if (isTold(queue)) notice.queues.push(queue);
 			}
 			set.add({ key, score });
 		}

@@ -8,8 +8,8 @@ type Value = string | number | Uint8Array;
  */
 export type PackedBatch = Value[];
 
-export function packBatch({ engine, number, at, units }: Batch): PackedBatch {
-	const to: PackedBatch = [engine, number, at, units.length];
+export function packBatch({ engine, number, at, units, vouched }: Batch): PackedBatch {
+	const to: PackedBatch = [engine, number, at, vouched ? 1 : 0, units.length];
 	for (const unit of units) packUnit(to, unit);
 	return to;
 }
@@ -17,6 +17,7 @@ export function packBatch({ engine, number, at, units }: Batch): PackedBatch {
 export function unpackBatch(packed: PackedBatch): Batch {
 	const from = new Unpacking(packed);
 	const batch: Batch = { engine: from.text(), number: from.number(), at: from.number(), units: [] };
+	if (from.number() === 1) batch.vouched = true;
 	for (let left = from.number(); left > 0; left--) batch.units.push(unpackUnit(from));
 	return batch;
 }

@@ -131,7 +131,13 @@ export class CommitCall {
 		const [records, queues, blobs, scores] = [this.#records, this.#queues, this.#blobs, this.#scores];
 		const keyCount = fixed.length + 2 * records.size + queues.size + blobs.size;
 		const counts = [batch.units.length, records.size, queues.size, blobs.size, queues.find(DUE)];
-		counts.push(prefixes.version.length, scores.size, this.#writes ? 1 : 0, this.#movedTwice ? 1 : 0);
+		counts.push(
+			prefixes.version.length,
+			scores.size,
+			this.#writes ? 1 : 0,
+			this.#movedTwice ? 1 : 0,
+			batch.vouched ? 1 : 0,
+		);
 		pack(this.#packed, counts, this.#shape.all());
 
 		call.ascii("*");

@@ -43,7 +43,7 @@ local function moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
 	local grown, names, emptied = {}, {}, {}
 	for q in pairs(out.touched) do
 		local queue, gone, came = keys[queues + q], 0, 0
-		if into[q] and q == dueQueue then
+		if into[q] and q == dueQueue and not notice.vouched then
 			local earliest = nil
 			for i = 1, #into[q], 2 do
 				local score = tonumber(into[q][i])
@@ -66,7 +66,7 @@ local function moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
 	if new == 0 then return end
 	for n, one in ipairs(grown) do
 		local filled = new == #grown or redis.call('ZCARD', keys[queues + one.q]) == one.came
-		if filled and one.q ~= dueQueue then
+		if filled and one.q ~= dueQueue and string.sub(names[2 * n], 1, #LISTING) ~= LISTING then
 			notice.filled[#notice.filled + 1] = names[2 * n]
 			notice.entries[#notice.filled] = into[one.q]
 		end
@@ -132,7 +132,7 @@ local function commit(keys, args)
 	local commits, number = tonumber(header[2] or 0), tonumber(args[NUMBER])
 	local b = numbers(args[SHAPE])
 	local units, nRecords, nQueues, nBlobs, dueQueue, prefix, nScores = b[1], b[2], b[3], b[4], b[5], b[6], b[7]
-	local writes, inTurn = b[8] == 1, b[9] == 1
+	local writes, inTurn, vouched = b[8] == 1, b[9] == 1, b[10] == 1
 
 	-- What this engine's last batch was answered.
 	local last, commitThen, timeThen, kind, rest = string.match(header[5] or '', '^(%d+) (%d+) (%d+) (%a)(.*)$')
@@ -153,7 +153,7 @@ local function commit(keys, args)
 	local timeText, commitsText = whole(time), whole(commits)
 
 	local docs, queues, blobs = FIXED_KEYS + nRecords, FIXED_KEYS + 2 * nRecords, FIXED_KEYS + 2 * nRecords + nQueues
-	local scores, arg, p = FIXED_ARGS, FIXED_ARGS + nScores, 9
+	local scores, arg, p = FIXED_ARGS, FIXED_ARGS + nScores, 10
 	local names = blank(nRecords)
 	local function member(k)
 		local name = names[k]
@@ -169,7 +169,8 @@ local function commit(keys, args)
 	local turns = header[3] and tonumber(header[3]) > time
 	-- What the units make of versions, documents, histories and blobs: false while untouched, true for what is to go.
 	local versionNow, docNow, historyNow, blobNow = blank(nRecords), blank(nRecords), blank(nRecords), blank(nBlobs)
-	local out, into, notice = { touched = {} }, {}, { filled = {}, entries = {}, changed = {}, inTurn = inTurn }
+	local out, into = { touched = {} }, {}
+	local notice = { filled = {}, entries = {}, changed = {}, inTurn = inTurn, vouched = vouched }
 	local lost, replies, told, cut, stamp = {}, {}, 0, {}, ' ' .. commitsText
 	for u = 1, units do
 		local from, to, changed = p + 3, p + 2 + b[p + 2], nil

@@ -1,4 +1,4 @@
-import { EVENT_LOG, MOST_NEWS } from "../port.ts";
+import { EVENT_LOG, LISTING, MOST_NEWS } from "../port.ts";
 import { COMMIT_FUNCTION } from "./commit-function.ts";
 
 /**
@@ -37,6 +37,7 @@ local SHAPE, CLOCK, HEARD, ENGINE, NUMBER, AT, VERSIONS, CHANNEL, OWN_CHANNEL, P
 local WIDTH, VERSION_FORM, ABSENT, LENGTH_WIDTH = 14, '%014d', '00000000000000', 10
 local TOLERANCE_MS, TURN_MS, EVENT_LOG = 1000, 250, '${EVENT_LOG}'
 local NEWS_RECORDS, NEWS_CHARS = ${MOST_NEWS.records}, ${MOST_NEWS.chars}
+local LISTING = '${LISTING}'
 -- Lua hands at most about 8000 values to a function.
 local MOST = 4000
 -- Commits looked for at once, and how often in one call.

@@ -28,6 +28,12 @@ export function noticeCases(test: Case): void {
 		expect((await trial.heard()).queues).toEqual([]);
 	});
 
+	test("a queue that is only listed is not told", async (trial) => {
+		await add(trial, entry("list,q", 1, "a"), entry("lists", 1, "a"), entry("q", 1, "a"));
+		expect((await trial.heard()).queues.sort()).toEqual(["lists", "q"]);
+		expect((await trial.store.queues(trial.home, "l")).queues.sort()).toEqual(["list,q", "lists"]);
+	});
+
 	test("a queue that was emptied and filled again is told again", async (trial) => {
 		await add(trial, entry("q", 1, "a"), entry("q", 2, "b"));
 		await take(trial, entry("q", 1, "a"));
@@ -49,6 +55,19 @@ export function noticeCases(test: Case): void {
 		expect((await trial.heard()).due).toBeUndefined();
 		await add(trial, entry("due", 420, "e"));
 		expect((await trial.heard()).due).toBe(420);
+	});
+
+	test("an earlier due time is not told when whoever commits vouches for it", async (trial) => {
+		const adding = (...indexAdded: ReturnType<typeof entry>[]) =>
+			trial.apply([unit({ put: [{ key: "writer", doc: "" }], indexAdded })], { vouched: true });
+		await adding(entry("due", 500, "a"), entry("q", 1, "a"));
+		expect(await trial.heard()).toEqual({ queues: ["q"], changed: [] });
+		await adding(entry("due", 400, "b"));
+		expect((await trial.heard()).due).toBeUndefined();
+		await add(trial, entry("due", 450, "c"));
+		expect((await trial.heard()).due).toBeUndefined();
+		await add(trial, entry("due", 300, "d"));
+		expect((await trial.heard()).due).toBe(300);
 	});
 
 	test("a due time is told again after all were taken", async (trial) => {

@@ -3,6 +3,7 @@ import {
 	type CommitReply,
 	DUE,
 	hasWrites,
+	isTold,
 	type Notice,
 	TIME_TOLERANCE_MS,
 	type Unit,
@@ -88,7 +89,7 @@ export class SqlitePartition {
 		if (wrote) this.#commits += 1;
 		const reply = { time, commit: this.#commits, results };
 		if (writes) this.#recent.remember(batch, reply);
-		if (wrote) this.#finish(notice);
+		if (wrote) this.#finish(notice, batch.vouched === true);
 		const telling = notice.queues.length > 0 || notice.changed.length > 0 || notice.due !== undefined;
 		return { reply, notice: telling ? notice : undefined };
 	}
@@ -155,17 +156,18 @@ export class SqlitePartition {
 		if (this.#filled.has(queue)) return;
 		if (this.#filled.size >= KNOWN_QUEUES) this.#filled.clear();
 		this.#filled.add(queue);
-		if (queue === DUE || notice.queues.includes(queue)) return;
+		if (!isTold(queue) || notice.queues.includes(queue)) return;
 		if (this.#run.firstScore.get(this.#index, toText(queue)) === undefined) notice.queues.push(queue);
 	}
 
 	/** Brings the batch's last rows into the tables. */
-	#finish(notice: Notice): void {
+	#finish(notice: Notice, vouched: boolean): void {
 		this.#run.index.flush();
 		this.#run.newEvents.flush();
 		this.#run.updateHead.run(this.#commits, this.#time, this.#index);
 		const due = this.#run.firstScore.get(this.#index, DUE);
-		if (due !== undefined && (this.#due === undefined || due < this.#due)) notice.due = due;
+		const isEarlier = due !== undefined && (this.#due === undefined || due < this.#due);
+		if (isEarlier && !vouched) notice.due = due;
 		this.#due = due;
 	}
 }

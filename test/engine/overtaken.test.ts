@@ -1,0 +1,45 @@
+import { afterEach, expect, it } from "vitest";
+import { EngineGroup } from "./engine-group.ts";
+
+const who = { workerId: "w", instanceId: "i" };
+
+let group: EngineGroup;
+afterEach(() => group.close());
+
+/** Two engines, both claimed from; then each gets work of its own, `two` so much later than `one`. */
+async function bothWithWork(laterMs: number) {
+	group = new EngineGroup(8);
+	const { clock } = group;
+	const [one, two] = [await group.start("one"), await group.start("two")];
+	const leave = new AbortController();
+	const waiting = [one, two].map(({ backend }) => backend.leases.claim({ ...who, waitMs: 30_000 }, leave.signal));
+	await group.meet();
+	leave.abort();
+	await Promise.all(waiting);
+	const [older] = await one.backend.executions.createMany([{ kind: "job" }]);
+	await clock.advance(laterMs);
+	const own = await two.backend.executions.createMany(Array.from({ length: 4 }, () => ({ kind: "job" })));
+	await clock.advance(500);
+	const made = [older, ...own].map((result) => (result?.ok ? result.id : ""));
+	/** Which of them a claim of `two` gets. */
+	const taken = async () => {
+		const [execution] = await two.backend.leases.claim(who);
+		return made.indexOf(execution?.id ?? "");
+	};
+	return { taken, turn: () => clock.advance(250) };
+}
+
+it("work that waits for another engine's busy workers comes before what is much younger", async () => {
+	const { taken } = await bothWithWork(1100);
+	expect(await taken()).toBe(0);
+	expect(await taken()).toBe(1);
+});
+
+it("work of another engine that is hardly older is left to it while there is other work", async () => {
+	const { taken, turn } = await bothWithWork(900);
+	for (const own of [1, 2, 3, 4]) {
+		expect(await taken()).toBe(own);
+		await turn();
+	}
+	expect(await taken()).toBe(0);
+});
