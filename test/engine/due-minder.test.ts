@@ -65,3 +65,34 @@ it("a timer that was set before the store's clock was put on is set anew when th
 	expect(looks[0]).toBeLessThan(due + 20);
 	await minder.close();
 });
+
+it.each([false, true])(
+	"what was taken to be due a moment too early is seen to when it is (shared: %s)",
+	async (shared) => {
+		const clock = new VirtualClock();
+		const due = clock.now() + 100;
+		const ticked: number[] = [];
+		let line: QueuePosition[] = [
+			{ key: "ex_1", score: due },
+			{ key: "ex_2", score: due + 60_000 },
+		];
+		const runner = {
+			// Taken to be later than it is.
+			time: { known: true, now: () => clock.now() + 5 },
+			writableSince: 0,
+			ask: async () => ({ time: clock.now(), entries: line }),
+			run: async () => {
+				ticked.push(clock.now());
+				if (clock.now() < due) return { ok: true, early: due };
+				line = line.slice(1);
+				return { ok: true, duty: "delayed_promoter" };
+			},
+		} as unknown as PartitionRunner;
+		const onFailure = (_: string, error: unknown) => expect.fail(String(error));
+		const minder = new DueMinder({ runner, clock, shared, ...quiet, onFailure });
+		minder.expect(due);
+		await clock.advance(200);
+		expect([ticked[0], ticked.at(-1)]).toEqual([due - 5, due]);
+		await minder.close();
+	},
+);

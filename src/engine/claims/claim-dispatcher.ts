@@ -8,8 +8,9 @@ import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { MAX_UNIT_RECORDS } from "../partition/unit-draft.ts";
 import type { Share } from "./picking.ts";
 import { type Waiter, WaitingClaims } from "./waiting-claims.ts";
-import { type Search, WorkFinder } from "./work-finder.ts";
+import { WorkFinder } from "./work-finder.ts";
 import type { Wanted } from "./work-hints.ts";
+import type { Search } from "./work-picker.ts";
 
 /** A claim with every default filled in. */
 export interface Claim extends Wanted {

@@ -1,44 +1,14 @@
 import type { Clock } from "../../contract/clock.ts";
 import { refusalError } from "../../contract/errors.ts";
-import { timeOfId } from "../../kernel/ids.ts";
 import { refuse } from "../../kernel/outcome.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
-import { isTicketKey, ticketKey } from "../../kernel/records/ticket.ts";
 import type { Entry } from "../../kernel/tx.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { PartitionLooks } from "./partition-looks.ts";
 import { PartitionScan } from "./partition-scan.ts";
 import { Picking, type Share } from "./picking.ts";
 import { laneName, laneNameOf, type Wanted, WorkHints } from "./work-hints.ts";
-
-/** One claim's search for work, and how many partitions could be asked. */
-export interface Search {
-	readonly wanted: Wanted;
-	readonly instanceId: string;
-	answered: number;
-	failed: number;
-	/** How often entries that led nowhere may still be passed. */
-	passes: number;
-	/** Whether it takes the best wherever it lies, rather than what is near first. */
-	everywhere: boolean;
-	/** Whether it is content with what is known here, without asking the store. */
-	onlyKnown: boolean;
-}
-
-/** What a claim wants from one lane. */
-interface Errand {
-	search: Search;
-	lane: string;
-	wanted: number;
-	/** Only from queues whose best has waited for so many milliseconds. */
-	age: number;
-	/** Whether others write there all the time: what is read of a queue is soon out of date, so no more than is wanted. */
-	far: boolean;
-	/** What the store said of queues, by partition and name. */
-	probed: Map<string, readonly Entry[]> | undefined;
-}
-
-type QueueAt = [partition: number, queue: string];
+import { type Errand, type QueueAt, type Search, WorkPicker } from "./work-picker.ts";
 
 export interface WorkFinderOptions {
 	runners: readonly PartitionRunner[];
@@ -59,11 +29,6 @@ export interface WorkFinderOptions {
  */
 const OTHERS_FIRST_MS = 20;
 
-const MOST_TURNS = 4096;
-
-/** Work that differs by no more than this in age is as good, where one can be had sooner. */
-const ALIKE_MS = 50;
-
 /** By how much more work of others must have waited than this engine's own to come before it. */
 const OVERTAKEN_MS = 1000;
 
@@ -83,13 +48,9 @@ export class WorkFinder {
 	readonly #hints: WorkHints;
 	readonly #scan: PartitionScan;
 	readonly #looks: PartitionLooks;
+	readonly #picker: WorkPicker;
 	/** Queues where others come first, that will be hot here in a moment. */
 	readonly #later = new Set<string>();
-	/** Where keys that take turns would stand if a partition knew of their turns in all others; a ticket has one name. */
-	readonly #turns = new Map<string, number>();
-	/** Claims that are taking from a partition, and from all together. */
-	readonly #takers: number[] = [];
-	#taking = 0;
 	#closed = false;
 
 	constructor(options: WorkFinderOptions) {
@@ -103,6 +64,15 @@ export class WorkFinder {
 		this.#scan = new PartitionScan(runners.length);
 		const onFound = (partition: number, queue: string) => void this.hasWork(partition, queue);
 		this.#looks = new PartitionLooks({ runners, clock, onFound, onFailed: onSkipped });
+		this.#picker = new WorkPicker({
+			runners,
+			hints: this.#hints,
+			scan: this.#scan,
+			onTooNew: (partition, queue) => {
+				this.#hints.cool(partition, queue);
+				this.#hearLater(partition, queue);
+			},
+		});
 	}
 
 	/** A queue has work, or may have; true when somebody waited for that. */
@@ -127,14 +97,9 @@ export class WorkFinder {
 		return false;
 	}
 
-	/** An execution was given out: its key has had its turn in every partition, as far as this engine's claims go. */
+	/** An execution was given out. */
 	served(record: ExecutionRecord): void {
-		if (record.fairnessKey === "" || this.#runners.length === 1) return;
-		const key = ticketKey(record);
-		this.#turns.delete(key);
-		const [oldest] = this.#turns.size >= MOST_TURNS ? this.#turns.keys() : [];
-		if (oldest !== undefined) this.#turns.delete(oldest);
-		this.#turns.set(key, (this.#runners[0]?.time.now() ?? 0) - record.priority * record.agingMs);
+		this.#picker.served(record);
 	}
 
 	/** Whether there is work for a claim, as far as is known. */
@@ -208,61 +173,25 @@ export class WorkFinder {
 
 	/** These shares were taken, or could not be. */
 	taken(shares: readonly Share[]): void {
-		this.#count(shares, -1);
+		this.#picker.count(shares, -1);
 	}
 
 	/** At once if all heads that matter are known; else after the store was asked for them. */
 	#planFrom(errand: Errand, partitions: readonly number[]): Share[] | Promise<Share[]> {
-		const picked = this.#pick(errand, partitions);
+		const picked = this.#picker.pick(errand, partitions);
 		if (!(picked instanceof Picking))
 			return this.#probeAll(errand, picked).then(() => this.#planFrom(errand, partitions));
 		const shares = picked.shares();
-		this.#count(shares, 1);
+		this.#picker.count(shares, 1);
 		return shares;
 	}
 
 	/** Where the best stands that there is. */
 	async #bestOf(errand: Errand, partitions: readonly number[]): Promise<number> {
-		const picked = this.#pick(errand, partitions);
+		const picked = this.#picker.pick(errand, partitions);
 		if (picked instanceof Picking) return picked.best;
 		await this.#probeAll(errand, picked);
 		return this.#bestOf(errand, partitions);
-	}
-
-	/** The best there is, or the queues that have to be looked into first. */
-	#pick(errand: Errand, partitions: readonly number[]): Picking | QueueAt[] {
-		const { search, wanted } = errand;
-		const nearest = this.#scan.nearest(search.instanceId, partitions);
-		const first = wanted > 1 ? this.#firstOf(errand, nearest) : undefined;
-		const picking = new Picking(wanted);
-		let unknown: QueueAt[] | undefined;
-		for (const partition of nearest) {
-			const later = this.#latenessOf(partition) - (partition === first ? ALIKE_MS : 0);
-			for (const queue of this.#pickFrom(errand, partition, picking, later)) (unknown ??= []).push([partition, queue]);
-		}
-		return unknown ?? picking;
-	}
-
-	/**
-	 * The partition with the best of all. Whoever wants several takes those behind it too, though what lies elsewhere may
-	 * be a little older: from one partition they come in one commit, and end in one (measured on Valkey with 4 partitions:
-	 * commits a quarter larger, 1.2 × the lifecycles).
-	 */
-	#firstOf({ search, lane }: Errand, partitions: readonly number[]): number | undefined {
-		const { namespace, offer } = search.wanted;
-		let first: number | undefined;
-		let best = Number.POSITIVE_INFINITY;
-		for (const partition of partitions) {
-			const head = this.#hints.order(namespace, lane, partition, offer)?.at(0);
-			const score = head ? head.score + this.#latenessOf(partition) : best;
-			if (score < best) [first, best] = [partition, score];
-		}
-		return first;
-	}
-
-	#count(shares: readonly Share[], step: 1 | -1): void {
-		for (const { partition } of shares) this.#takers[partition] = (this.#takers[partition] ?? 0) + step;
-		this.#taking += step * shares.length;
 	}
 
 	async #probeAll(errand: Errand, unknown: readonly QueueAt[]): Promise<void> {
@@ -273,63 +202,6 @@ export class WorkFinder {
 				probed.set(`${partition} ${queue}`, await this.#probe(errand, partition, queue));
 			}),
 		);
-	}
-
-	/**
-	 * Picks the best entries of a lane in one partition out of as few queues as will do. Returns queues that have to be
-	 * looked into first.
-	 */
-	#pickFrom(errand: Errand, partition: number, picking: Picking, later: number): readonly string[] {
-		const { search, lane, wanted, age, probed } = errand;
-		const { namespace, offer } = search.wanted;
-		const { heads } = this.#runners[partition] as PartitionRunner;
-		const unknown: string[] = [];
-		const order = this.#hints.order(namespace, lane, partition, offer);
-		for (let n = 0; ; n++) {
-			const place = order?.at(n);
-			if (!place || !picking.hasRoomAt(place.score + later)) return unknown;
-			const { queue } = place;
-			const known = heads.seen(queue, wanted);
-			const entries = known && known.length > 0 ? known : probed?.get(`${partition} ${queue}`);
-			if (!entries) {
-				if (!search.onlyKnown) unknown.push(queue);
-			} else if (age > 0 && this.#isYounger(age, partition, queue, entries[0])) {
-				// It is no longer in the order.
-				n -= 1;
-			} else this.#show(picking, entries, wanted, partition, queue, later);
-		}
-	}
-
-	#show(
-		picking: Picking,
-		entries: readonly Entry[],
-		most: number,
-		partition: number,
-		queue: string,
-		later: number,
-	): void {
-		for (let n = 0; n < most && n < entries.length; n++) {
-			const { key, score } = entries[n] as Entry;
-			const turn = isTicketKey(key) ? this.#turns.get(key) : undefined;
-			const isLate = turn !== undefined && turn > score;
-			const isIn = picking.add(key, (isLate ? turn : score) + later, partition, queue);
-			// What stands behind a key that was served elsewhere may come before it.
-			if (!isIn && !isLate) return;
-		}
-	}
-
-	/**
-	 * By how much work counts as younger because of where it is, while other claims are being served. Behind a commit on
-	 * its way, or another claim, it would have to wait, and what is hardly younger elsewhere can go out meanwhile; with a
-	 * commit that is being gathered it goes out at no cost. So the claims of a busy engine come to use several partitions
-	 * in turn, and neither the engine nor the store waits for the other (measured on Valkey: 1.4 × the lifecycles of
-	 * claims that all follow the very best). A claim by itself always follows the very best.
-	 */
-	#latenessOf(partition: number): number {
-		if (this.#taking === 0) return 0;
-		const { isCommitting, gathered } = this.#runners[partition] as PartitionRunner;
-		if (isCommitting || (this.#takers[partition] ?? 0) > 0) return ALIKE_MS;
-		return gathered > 0 ? -ALIKE_MS : 0;
 	}
 
 	/**
@@ -387,16 +259,6 @@ export class WorkFinder {
 		const failed = looks.filter((answered) => !answered).length;
 		search.answered += looks.length - failed;
 		if (failed === inWindow) throw refusalError(refuse("store_unavailable"));
-	}
-
-	/** Whether the best of another engine's work is so new that it may be about to be taken; then it counts later. */
-	#isYounger(age: number, partition: number, queue: string, head: Entry | undefined): boolean {
-		const now = this.#runners[partition]?.time.now() ?? 0;
-		// How long work behind a ticket has waited its head does not tell.
-		if (!head || isTicketKey(head.key) || now - timeOfId(head.key) >= age) return false;
-		this.#hints.cool(partition, queue);
-		this.#hearLater(partition, queue);
-		return true;
 	}
 
 	#hearLater(partition: number, queue: string): void {

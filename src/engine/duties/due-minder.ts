@@ -259,6 +259,8 @@ export class DueMinder {
 			if (outcome.isOutside) this.#leave(key);
 			else if (outcome.duty) note(done, outcome.duty, score, runner.time.now());
 			else if (outcome.again !== undefined) this.#notBefore.set(key, outcome.again);
+			// The store's time was taken to be later than it is.
+			else if (outcome.early === score) this.#notBefore.set(key, Math.max(score, runner.time.now() + 1));
 		} catch (error) {
 			this.#failed(key, error);
 		}

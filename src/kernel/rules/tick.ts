@@ -31,10 +31,16 @@ export interface TickCommand {
 }
 
 /**
- * What was done; `again` says when to ask again about something that is held back although its time has come, and
- * `isOutside` that the record is for scanners with another remit.
+ * What was done; `again` says when to ask again about something that is held back although its time has come, `early` when
+ * that time is if it has not, and `isOutside` that the record is for scanners with another remit.
  */
-export type TickOutcome = Outcome<{ duty?: Duty; again?: number; errand?: Errand; isOutside?: boolean }>;
+export type TickOutcome = Outcome<{
+	duty?: Duty;
+	again?: number;
+	early?: number;
+	errand?: Errand;
+	isOutside?: boolean;
+}>;
 
 /** What a tick cannot do by itself, because it spans partitions. The record stays due until it is done. */
 export type Errand = { type: "spread_lane"; home: LaneHomeRecord };
@@ -75,7 +81,8 @@ function drop<R extends object>(
 	now: number,
 ): TickOutcome {
 	const record = tx.get(key);
-	if (!record || expiresAt(record) > now) return { ok: true };
+	if (!record) return { ok: true };
+	if (expiresAt(record) > now) return { ok: true, early: expiresAt(record) };
 	tx.remove(key);
 	return { ok: true, duty };
 }
@@ -91,7 +98,8 @@ function tickTicket(tx: Tx, key: Key<TicketRecord>, now: number): TickOutcome {
 
 function tickLaneHome(tx: Tx, key: Key<LaneHomeRecord>, now: number): TickOutcome {
 	const home = tx.get(key);
-	if (!home || home.spreadAt === 0 || home.spreadAt > now) return { ok: true };
+	if (!home || home.spreadAt === 0) return { ok: true };
+	if (home.spreadAt > now) return { ok: true, early: home.spreadAt };
 	tx.put(key, amend(home, { spreadAt: now + SPREAD_AGAIN_MS }));
 	return { ok: true, duty: "lane_copies", errand: { type: "spread_lane", home } };
 }
@@ -100,7 +108,8 @@ function tickExecution(tx: Tx, command: TickCommand, now: number): TickOutcome {
 	const record = tx.get(executionKey(command.key));
 	if (!record) return { ok: true };
 	let again: number | undefined;
-	for (const { duty, at } of timersOf(record)) {
+	const timers = timersOf(record);
+	for (const { duty, at } of timers) {
 		const due = duty === "lease_expiry" ? Math.max(at, renewalChanceEnds(record, command.writableSince)) : at;
 		if (due <= now) {
 			perform(tx, record, duty, command.jitter, { now, actor: duty });
@@ -109,7 +118,9 @@ function tickExecution(tx: Tx, command: TickCommand, now: number): TickOutcome {
 		// Only what is held back although its time has come: for the rest the index knows when to ask.
 		if (at <= now) again = Math.min(again ?? due, due);
 	}
-	return again === undefined ? { ok: true } : { ok: true, again };
+	if (again !== undefined) return { ok: true, again };
+	const [first] = timers;
+	return first ? { ok: true, early: first.at } : { ok: true };
 }
 
 /** After a partition could not be written, holders that were unable to renew come first. */

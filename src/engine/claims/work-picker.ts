@@ -1,0 +1,176 @@
+import { timeOfId } from "../../kernel/ids.ts";
+import type { ExecutionRecord } from "../../kernel/records/execution.ts";
+import { isTicketKey, ticketKey } from "../../kernel/records/ticket.ts";
+import type { Entry } from "../../kernel/tx.ts";
+import type { PartitionRunner } from "../partition/partition-runner.ts";
+import type { PartitionScan } from "./partition-scan.ts";
+import { Picking, type Share } from "./picking.ts";
+import type { Wanted, WorkHints } from "./work-hints.ts";
+
+/** One claim's search for work, and how many partitions could be asked. */
+export interface Search {
+	readonly wanted: Wanted;
+	readonly instanceId: string;
+	answered: number;
+	failed: number;
+	/** How often entries that led nowhere may still be passed. */
+	passes: number;
+	/** Whether it takes the best wherever it lies, rather than what is near first. */
+	everywhere: boolean;
+	/** Whether it is content with what is known here, without asking the store. */
+	onlyKnown: boolean;
+}
+
+/** What a claim wants from one lane. */
+export interface Errand {
+	search: Search;
+	lane: string;
+	wanted: number;
+	/** Only from queues whose best has waited for so many milliseconds. */
+	age: number;
+	/** Whether others write there all the time: what is read of a queue is soon out of date, so no more than is wanted. */
+	far: boolean;
+	/** What the store said of queues, by partition and name. */
+	probed: Map<string, readonly Entry[]> | undefined;
+}
+
+export type QueueAt = [partition: number, queue: string];
+
+export interface WorkPickerOptions {
+	runners: readonly PartitionRunner[];
+	hints: WorkHints;
+	scan: PartitionScan;
+	/** A queue was passed over because its best is too new; it must not be hot any more. */
+	onTooNew(partition: number, queue: string): void;
+}
+
+const MOST_TURNS = 4096;
+
+/** Work that differs by no more than this in age is as good, where one can be had sooner. */
+const ALIKE_MS = 50;
+
+/** Picks the best work for claims out of what is known of hot queues, or says which of them have to be looked into. */
+export class WorkPicker {
+	readonly #options: WorkPickerOptions;
+	/** Where keys that take turns would stand if a partition knew of their turns in all others; a ticket has one name. */
+	readonly #turns = new Map<string, number>();
+	/** Claims that are taking from a partition, and from all together. */
+	readonly #takers: number[] = [];
+	#taking = 0;
+
+	constructor(options: WorkPickerOptions) {
+		this.#options = options;
+	}
+
+	/** The best there is, or the queues that have to be looked into first. */
+	pick(errand: Errand, partitions: readonly number[]): Picking | QueueAt[] {
+		const { search, wanted } = errand;
+		const nearest = this.#options.scan.nearest(search.instanceId, partitions);
+		const first = wanted > 1 ? this.#firstOf(errand, nearest) : undefined;
+		const picking = new Picking(wanted);
+		let unknown: QueueAt[] | undefined;
+		for (const partition of nearest) {
+			const later = this.#latenessOf(partition) - (partition === first ? ALIKE_MS : 0);
+			for (const queue of this.#pickFrom(errand, partition, picking, later)) (unknown ??= []).push([partition, queue]);
+		}
+		return unknown ?? picking;
+	}
+
+	/**
+	 * The partition with the best of all. Whoever wants several takes those behind it too, though what lies elsewhere may
+	 * be a little older: from one partition they come in one commit, and end in one (measured on Valkey with 4 partitions:
+	 * commits a quarter larger, 1.2 × the lifecycles).
+	 */
+	#firstOf({ search, lane }: Errand, partitions: readonly number[]): number | undefined {
+		const { namespace, offer } = search.wanted;
+		let first: number | undefined;
+		let best = Number.POSITIVE_INFINITY;
+		for (const partition of partitions) {
+			const head = this.#options.hints.order(namespace, lane, partition, offer)?.at(0);
+			const score = head ? head.score + this.#latenessOf(partition) : best;
+			if (score < best) [first, best] = [partition, score];
+		}
+		return first;
+	}
+
+	/** These shares are being taken, or no longer. */
+	count(shares: readonly Share[], step: 1 | -1): void {
+		for (const { partition } of shares) this.#takers[partition] = (this.#takers[partition] ?? 0) + step;
+		this.#taking += step * shares.length;
+	}
+
+	/** An execution was given out: its key has had its turn in every partition, as far as this engine's claims go. */
+	served(record: ExecutionRecord): void {
+		if (record.fairnessKey === "" || this.#options.runners.length === 1) return;
+		const key = ticketKey(record);
+		this.#turns.delete(key);
+		const [oldest] = this.#turns.size >= MOST_TURNS ? this.#turns.keys() : [];
+		if (oldest !== undefined) this.#turns.delete(oldest);
+		this.#turns.set(key, (this.#options.runners[0]?.time.now() ?? 0) - record.priority * record.agingMs);
+	}
+
+	/**
+	 * Picks the best entries of a lane in one partition out of as few queues as will do. Returns queues that have to be
+	 * looked into first.
+	 */
+	#pickFrom(errand: Errand, partition: number, picking: Picking, later: number): readonly string[] {
+		const { search, lane, wanted, age, probed } = errand;
+		const { namespace, offer } = search.wanted;
+		const { heads } = this.#options.runners[partition] as PartitionRunner;
+		const unknown: string[] = [];
+		const order = this.#options.hints.order(namespace, lane, partition, offer);
+		for (let n = 0; ; n++) {
+			const place = order?.at(n);
+			if (!place || !picking.hasRoomAt(place.score + later)) return unknown;
+			const { queue } = place;
+			const known = heads.seen(queue, wanted);
+			const entries = known && known.length > 0 ? known : probed?.get(`${partition} ${queue}`);
+			if (!entries) {
+				if (!search.onlyKnown) unknown.push(queue);
+			} else if (age > 0 && this.#isYounger(age, partition, entries[0])) {
+				this.#options.onTooNew(partition, queue);
+				// It is no longer in the order.
+				n -= 1;
+			} else this.#show(picking, entries, wanted, partition, queue, later);
+		}
+	}
+
+	#show(
+		picking: Picking,
+		entries: readonly Entry[],
+		most: number,
+		partition: number,
+		queue: string,
+		later: number,
+	): void {
+		for (let n = 0; n < most && n < entries.length; n++) {
+			const { key, score } = entries[n] as Entry;
+			const turn = isTicketKey(key) ? this.#turns.get(key) : undefined;
+			const isLate = turn !== undefined && turn > score;
+			const isIn = picking.add(key, (isLate ? turn : score) + later, partition, queue);
+			// What stands behind a key that was served elsewhere may come before it.
+			if (!isIn && !isLate) return;
+		}
+	}
+
+	/**
+	 * By how much work counts as younger because of where it is, while other claims are being served. Behind a commit on
+	 * its way, or another claim, it would have to wait, and what is hardly younger elsewhere can go out meanwhile; with a
+	 * commit that is being gathered it goes out at no cost. So the claims of a busy engine come to use several partitions
+	 * in turn, and neither the engine nor the store waits for the other (measured on Valkey: 1.4 × the lifecycles of
+	 * claims that all follow the very best). A claim by itself always follows the very best.
+	 */
+	#latenessOf(partition: number): number {
+		if (this.#taking === 0) return 0;
+		const { isCommitting, gathered } = this.#options.runners[partition] as PartitionRunner;
+		if (isCommitting || (this.#takers[partition] ?? 0) > 0) return ALIKE_MS;
+		return gathered > 0 ? -ALIKE_MS : 0;
+	}
+
+	/** Whether the best of another engine's work is so new that it may be about to be taken. */
+	#isYounger(age: number, partition: number, head: Entry | undefined): boolean {
+		const now = this.#options.runners[partition]?.time.now() ?? 0;
+		// How long work behind a ticket has waited its head does not tell.
+		return head !== undefined && !isTicketKey(head.key) && now - timeOfId(head.key) < age;
+	}
+}
