@@ -15,7 +15,7 @@ export interface Search {
 	failed: number;
 	/** How often entries that led nowhere may still be passed. */
 	passes: number;
-	/** Whether it takes the best wherever it lies, rather than what is near first. */
+	/** Whether it looks at others' work although there is some of this engine's own. */
 	everywhere: boolean;
 	/** Whether it is content with what is known here, without asking the store. */
 	onlyKnown: boolean;
