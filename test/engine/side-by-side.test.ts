@@ -52,6 +52,17 @@ it("a claim for several takes them from one partition, unless what lies elsewher
 	}
 });
 
+it("what was made in the same millisecond is handed out in the order it was made, whatever was heard of first", async () => {
+	const { backend, close } = await open({ count: 1, times: 2 });
+	const made = await backend.leases.claim(who);
+	expect(partitionsOf(made)).toHaveLength(2);
+	for (const { id, lease } of made.toReversed())
+		await backend.leases.release(id, { fence: { leaseId: lease.id, epoch: lease.epoch } });
+	const again = await backend.leases.claim(who);
+	expect(again.map(({ id }) => id)).toEqual(made.map(({ id }) => id));
+	await close();
+});
+
 it("a claim whose work another took first is given what is left", async () => {
 	const clock = new VirtualClock();
 	const engine = new Engine({ store: new MemoryStore(1, clock.now), clock });

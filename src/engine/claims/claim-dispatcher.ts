@@ -193,7 +193,8 @@ export class ClaimDispatcher {
 				shares.map((share, n) => this.#takeShare(claim, search, lane, share, split, isFirst && n === 0)),
 			);
 			const taken = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
-			if (taken.length > 0) return recordsOf(taken.sort((a, b) => a.score - b.score));
+			if (taken.length > 0)
+				return recordsOf(taken.sort((a, b) => a.score - b.score || (a.record.id < b.record.id ? -1 : 1)));
 			throwIfAllFailed(results);
 			for (const share of shares) {
 				if (claim.request?.repeated) return [];

@@ -83,14 +83,15 @@ export class WorkPicker {
 	 */
 	#firstOf({ search, lane }: Errand, partitions: readonly number[]): number | undefined {
 		const { namespace, offer } = search.wanted;
-		let first: number | undefined;
-		let best = Number.POSITIVE_INFINITY;
+		const { hints, runners } = this.#options;
+		const best = new Picking(1);
 		for (const partition of partitions) {
-			const head = this.#options.hints.order(namespace, lane, partition, offer)?.at(0);
-			const score = head ? head.score + this.#latenessOf(partition) : best;
-			if (score < best) [first, best] = [partition, score];
+			const head = hints.order(namespace, lane, partition, offer)?.at(0);
+			if (!head) continue;
+			const key = runners[partition]?.heads.peek(head.queue)?.key ?? "";
+			best.add(key, head.score + this.#latenessOf(partition), partition, head.queue);
 		}
-		return first;
+		return best.shares()[0]?.partition;
 	}
 
 	/** These shares are being taken, or no longer. */
