@@ -128,7 +128,7 @@ export class Engine {
 					clock: this.clock,
 					random: this.random,
 					cacheCapacity: Math.max(256, Math.floor((options.cachedRecords ?? DEFAULT_CACHED_RECORDS) / partitions)),
-					vouches: (at, until) => this.#minding.vouches(at, until),
+					vouches: (at, until) => this.#presence?.isKnown !== false && this.#minding.vouches(at, until),
 					onQueued: (queue, at) => queue.startsWith(ELIGIBLE) && this.dispatcher.work.hasWork(at, queue),
 					onCommitted: (unit, at) => this.#committed(unit, at),
 					onAbandoned: (unit, at) => this.#abandoned(unit, at),

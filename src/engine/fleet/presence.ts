@@ -56,6 +56,9 @@ export class Presence {
 	#engines: EnginesRecord["engines"] = {};
 	#disarm: () => void = () => {};
 	#beating = false;
+	/** Monotonic times: since when it has said so without a gap, and when it last did. */
+	#since = Number.POSITIVE_INFINITY;
+	#saidAt = Number.NEGATIVE_INFINITY;
 	#started = false;
 	#failing = false;
 	#closed = false;
@@ -69,6 +72,15 @@ export class Presence {
 	start(): Promise<void> {
 		this.#started = true;
 		return this.#beat();
+	}
+
+	/**
+	 * Whether every engine there is has heard of this one, so that all will notice if it dies. One that took itself to be
+	 * alone hears of it up to `aloneMs` later.
+	 */
+	get isKnown(): boolean {
+		const now = this.#options.clock.monotonic();
+		return now - this.#saidAt < this.#times.ttlMs && now - this.#since > this.#times.aloneMs;
 	}
 
 	/** Leaves, so that nobody has to wait for its time to be over. */
@@ -87,7 +99,8 @@ export class Presence {
 	}
 
 	async #beat(): Promise<void> {
-		const { runner, engineId, claims, remit, onFailure } = this.#options;
+		const { runner, clock, engineId, claims, remit, onFailure } = this.#options;
+		const begun = clock.monotonic();
 		this.#beating = true;
 		this.#arm();
 		const self = { claims: claims(), ...(remit ? { remit } : undefined) };
@@ -95,6 +108,8 @@ export class Presence {
 		try {
 			const outcome = await runner.run<AnnounceOutcome>(command);
 			if (outcome.ok) this.#engines = outcome.engines;
+			if (begun - this.#saidAt >= this.#times.ttlMs) this.#since = clock.monotonic();
+			this.#saidAt = begun;
 			this.#failing = false;
 		} catch (error) {
 			if (!this.#closed && !this.#failing) onFailure(error);
