@@ -28,6 +28,7 @@ Scenarios: lifecycle, batch-submit, dispatch, backlog, claim-classes, class-life
   --partitions N          partitions of the store (default 1, on Valkey 8)
   --aof no|everysec|always  when the Valkey server writes to disk (default no)
   --queued N              how much waits in fairness, pause and valkey-growth (default 100000)
+  --handlers N            run at a time in valkey-engines, by all engines together (default 128)
   --idle-seconds N        how long valkey-idle looks on (default 60)
   --seed N                printed with the figures (default 1)
   --json                  machine-readable
@@ -56,6 +57,7 @@ const { values, positionals } = parseArgs({
 		partitions: { type: "string" },
 		aof: { type: "string", default: "no" },
 		queued: { type: "string", default: "100000" },
+		handlers: { type: "string", default: "128" },
 		"idle-seconds": { type: "string", default: "60" },
 		seed: { type: "string", default: "1" },
 		json: { type: "boolean", default: false },
@@ -134,6 +136,7 @@ async function measureValkey(scenario: ValkeyScenario): Promise<Line[]> {
 			rounds,
 			size,
 			queued: wholeNumber("--queued", values.queued),
+			handlers: wholeNumber("--handlers", values.handlers),
 			idleMs: 1000 * wholeNumber("--idle-seconds", values["idle-seconds"]),
 			progress,
 		});

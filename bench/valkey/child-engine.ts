@@ -1,35 +1,35 @@
 import type { LocalBackend } from "../../src/engine/local-backend.ts";
 import { FlowFabric, type Run } from "../../src/index.ts";
 import type { Store } from "../../src/store/port.ts";
-import { CONCURRENCY, SUBMITTERS } from "../scenarios/lifecycle.ts";
 import { payload } from "../target.ts";
-import { answer } from "./child.ts";
+import { answer, type Progress, sharedNow } from "./child.ts";
 
-/** Whoever counts is told so often; more often, the telling takes part of what is measured. */
-const TELL_MS = 10;
+/** Whoever counts is told so often, and of the time it happened: the telling takes part of what is measured. */
+const TELL_MS = 100;
 
 /** An engine, its submitters and its worker; which of several workers does what the others submitted is left to them. */
-const [url = "", partitions = "8"] = process.argv.slice(2);
+const [url = "", partitions = "8", concurrency = "16", submitters = "64"] = process.argv.slice(2);
 const ff = await FlowFabric.open(url, { partitions: Number(partitions), onFault: () => {} });
 const { engine } = ff.backend as LocalBackend;
 const sent = countUnits(engine.store);
 let latest: Latest | undefined;
-let done = 0;
+const progress: Progress = { done: 0, at: 0 };
 let told = false;
-const worker = ff.worker({ concurrency: CONCURRENCY, handleSignals: false });
+const worker = ff.worker({ concurrency: Number(concurrency), handleSignals: false });
 worker.handle("noop", async () => ({ ok: true }));
 worker.use(async (_context, next) => {
 	const result = await next();
-	done += 1;
+	progress.done += 1;
+	progress.at = sharedNow();
 	if (!told) setTimeout(tell, TELL_MS);
 	told = true;
 	return result;
 });
 
 function tell(): void {
-	process.send?.({ done });
+	process.send?.({ progress });
 	told = false;
-	done = 0;
+	progress.done = 0;
 }
 
 answer({
@@ -39,7 +39,7 @@ answer({
 		const submitter = async () => {
 			while (submitted < count) await ff.submit("noop", payload(submitted++));
 		};
-		await Promise.all(Array.from({ length: SUBMITTERS }, submitter));
+		await Promise.all(Array.from({ length: Number(submitters) }, submitter));
 	},
 	/** Submits one, and says nothing about it before it is asked. */
 	submitOne(n: number) {

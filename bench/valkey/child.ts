@@ -2,16 +2,25 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
+/** What an engine has handled since it last said so, and when the latest of that was; by the clock all processes share. */
+export interface Progress {
+	done: number;
+	at: number;
+}
+
+/** Milliseconds by a clock that all processes share. */
+export const sharedNow = (): number => Number(process.hrtime.bigint()) / 1e6;
+
 /** An engine in a process of its own: it is asked one thing at a time, and may tell of its progress in between. */
 export class Child {
 	readonly #process: ChildProcess;
 	#answered: (answer: unknown) => void = () => {};
 	#failed: (error: Error) => void = () => {};
 
-	private constructor(process: ChildProcess, onProgress: (done: number) => void) {
+	private constructor(process: ChildProcess, onProgress: (progress: Progress) => void) {
 		this.#process = process;
-		process.on("message", (message: { answer?: unknown; done?: number }) => {
-			if (message.done !== undefined) onProgress(message.done);
+		process.on("message", (message: { answer?: unknown; progress?: Progress }) => {
+			if (message.progress) onProgress(message.progress);
 			else this.#answered(message.answer);
 		});
 		process.on("exit", (code) => this.#failed(new Error(`a process of the benchmark ended with ${code}`)));
@@ -20,7 +29,7 @@ export class Child {
 	static async start(
 		program: "child-engine" | "child-hot",
 		args: readonly string[],
-		onProgress: (done: number) => void = () => {},
+		onProgress: (progress: Progress) => void = () => {},
 	): Promise<Child> {
 		const child = new Child(fork(fileURLToPath(new URL(`./${program}.js`, import.meta.url)), args), onProgress);
 		await child.#answer();

@@ -1,9 +1,12 @@
 import { median } from "../limits/sqlite-writes.ts";
 import type { Line } from "../report.ts";
-import { Child } from "./child.ts";
+import { SUBMITTERS } from "../scenarios/lifecycle.ts";
+import { Child, type Progress, sharedNow } from "./child.ts";
 import { newStore, type ValkeyBench } from "./valkey-bench.ts";
 
 const ENGINES = 2;
+/** Of all engines together. */
+const ALL_SUBMITTERS = ENGINES * SUBMITTERS;
 const HOT_COMMANDS = 2000;
 const WARM_UP = 40_000;
 
@@ -23,8 +26,10 @@ interface Figures {
 }
 
 /**
- * Engines in processes of their own, each with submitters and a worker, on one store: beside one that has it alone, and
- * beside as many that share nothing but server and machine, which is all that can be had of these.
+ * Engines in processes of their own, each with submitters and a worker, on one store: beside one that has it alone, with
+ * as many submitters and handlers as all of them together, and beside as many engines that share nothing but server and
+ * machine, which is all that can be had of these. With few handlers each engine waits for the store most of its time, and what is
+ * measured is how long three processes wait for two cores.
  */
 export async function valkeyEnginesLines(bench: ValkeyBench): Promise<Line[]> {
 	const { partitions, rounds } = bench;
@@ -78,18 +83,30 @@ export async function valkeyEnginesLines(bench: ValkeyBench): Promise<Line[]> {
 class Fleet {
 	readonly #children: Child[] = [];
 	#left = 0;
-	#finish = () => {};
+	#finish: (at: number) => void = () => {};
 
 	/** New processes are slow at first: each has done as much before anything is measured. */
-	static async start({ server, partitions }: ValkeyBench, engines: number, ownStore?: () => string): Promise<Fleet> {
+	static async start(
+		{ server, partitions, handlers }: ValkeyBench,
+		engines: number,
+		ownStore?: () => string,
+	): Promise<Fleet> {
 		const fleet = new Fleet();
 		const shared = newStore(server);
-		const onProgress = (done: number) => {
+		let latest = 0;
+		const onProgress = ({ done, at }: Progress) => {
+			latest = Math.max(latest, at);
 			fleet.#left -= done;
-			if (fleet.#left <= 0) fleet.#finish();
+			if (fleet.#left <= 0) fleet.#finish(latest);
 		};
-		for (let n = 0; n < engines; n++)
-			fleet.#children.push(await Child.start("child-engine", [ownStore?.() ?? shared, String(partitions)], onProgress));
+		for (let n = 0; n < engines; n++) {
+			const settings = [
+				ownStore?.() ?? shared,
+				String(partitions),
+				...[handlers, ALL_SUBMITTERS].map((all) => String(Math.ceil(all / engines))),
+			];
+			fleet.#children.push(await Child.start("child-engine", settings, onProgress));
+		}
 		await fleet.#ask("work");
 		await fleet.#run(WARM_UP * engines);
 		return fleet;
@@ -98,9 +115,7 @@ class Fleet {
 	async measure({ server, size }: ValkeyBench): Promise<Figures> {
 		const before = await this.#ask<Counts>("units");
 		const serverBefore = (await server.usage()).micros;
-		const startedAt = performance.now();
-		await this.#run(size);
-		const perSecond = size / ((performance.now() - startedAt) / 1000);
+		const perSecond = size / ((await this.#run(size)) / 1000);
 		const serverMicros = ((await server.usage()).micros - serverBefore) / size;
 		const after = await this.#ask<Counts>("units");
 		const sum = (name: keyof Counts): number =>
@@ -112,11 +127,13 @@ class Fleet {
 		await Promise.all(this.#children.map((child) => child.stop()));
 	}
 
-	/** Every engine submits and works; over when all that was submitted has been handled, by whichever. */
-	async #run(count: number): Promise<void> {
+	/** Every engine submits and works; over when all that was submitted has been handled, by whichever. Milliseconds. */
+	async #run(count: number): Promise<number> {
 		this.#left = count;
-		const finished = new Promise<void>((resolve) => (this.#finish = resolve));
-		await Promise.all([this.#ask("submit", count / this.#children.length), finished]);
+		const finished = new Promise<number>((resolve) => (this.#finish = resolve));
+		const startedAt = sharedNow();
+		await this.#ask("submit", count / this.#children.length);
+		return (await finished) - startedAt;
 	}
 
 	#ask<T>(question: string, given?: unknown): Promise<T[]> {

@@ -11,6 +11,8 @@ export interface ValkeyBench {
 	size: number;
 	/** How much work waits in the growth scenario. */
 	queued: number;
+	/** How many run at the same time, in all engines together, where there are several. */
+	handlers: number;
 	/** How long nothing happens in the idle scenario. */
 	idleMs: number;
 	progress(text: string): void;
