@@ -7,12 +7,11 @@ import { DUE_QUEUE, ELIGIBLE } from "../kernel/placement.ts";
 import { ENGINES_SLOT } from "../kernel/records/engines.ts";
 import { nameOfRemit, type Remit } from "../kernel/remit.ts";
 import type { Errand } from "../kernel/rules/tick.ts";
-import { EVENT_LOG, type Notice, type Store } from "../store/port.ts";
+import { EVENT_LOG, type Store } from "../store/port.ts";
 import { ClaimDispatcher } from "./claims/claim-dispatcher.ts";
 import { ClaimRequests } from "./claims/claim-requests.ts";
 import { PausedLanes } from "./claims/paused-lanes.ts";
 import { DutyLog } from "./duties/duty-log.ts";
-import type { DriftedEntry } from "./duties/index-walk.ts";
 import { LaneKeeper } from "./duties/lane-keeper.ts";
 import { Minding } from "./duties/minding.ts";
 import { RouteKeeper } from "./duties/route-keeper.ts";
@@ -22,6 +21,7 @@ import { Preferences } from "./fleet/preferences.ts";
 import { type LiveEngine, Presence, type PresenceTimes } from "./fleet/presence.ts";
 import { Registry } from "./fleet/registry.ts";
 import { Gathering } from "./gathering.ts";
+import { Hearing } from "./hearing.ts";
 import { UuidMint } from "./mint.ts";
 import type { EngineObserver } from "./observer.ts";
 import type { BatchReport } from "./partition/batch-sender.ts";
@@ -91,14 +91,13 @@ export class Engine {
 	observer: EngineObserver | undefined;
 	readonly pausedLanes: PausedLanes;
 	readonly #minding: Minding;
+	readonly #hearing: Hearing;
 	readonly #scanners: Scanners;
 	/** Absent on a store that nobody else can have open. */
 	readonly #presence: Presence | undefined;
 	readonly #preferences: Preferences;
 	readonly #onFault: NonNullable<EngineOptions["onFault"]>;
 	readonly #skippedFor = new Set<string>();
-	/** Partitions whose notices may have been missed. */
-	readonly #gaps = new Set<number>();
 	#closed = false;
 
 	constructor(options: EngineOptions) {
@@ -191,6 +190,8 @@ export class Engine {
 				this.#onFault({ about: parked ? `${key} is parked` : key, error });
 			},
 		});
+		const { work } = this.dispatcher;
+		this.#hearing = new Hearing({ runners, clock: this.clock, work, minding: this.#minding, watchers });
 		this.#scanners = new Scanners({
 			engineId,
 			runners: this.runners,
@@ -202,8 +203,8 @@ export class Engine {
 			sweepMs: options.sweepMs,
 			own: () => this.#minding.own,
 			now: () => this.now(),
-			onChanged: (changed) => this.#lookAnew(changed),
-			onMended: (partition, entries) => this.#mended(partition, entries),
+			onChanged: (changed) => this.#hearing.lookAnew(changed),
+			onMended: (partition, entries) => this.#hearing.mended(partition, entries),
 			onFault: (about, error) => this.#onFault({ about, error }),
 		});
 		const meetingPlace = this.runners[ENGINES_SLOT % partitions];
@@ -220,7 +221,7 @@ export class Engine {
 						onFailure: (error) => this.#onFault({ about: "other engines could not be told of this one", error }),
 					})
 				: undefined;
-		this.store.onNotice((notice) => this.#noticed(notice));
+		this.store.onNotice((notice) => this.#hearing.noticed(notice));
 	}
 
 	/** Hears every partition's time and begins to mind what is due. */
@@ -284,6 +285,7 @@ export class Engine {
 
 	async close(): Promise<void> {
 		this.#closed = true;
+		this.#hearing.close();
 		this.#scanners.close();
 		this.attendance.close();
 		this.routes.close();
@@ -344,49 +346,6 @@ export class Engine {
 		if (this.#skippedFor.has(reason)) return;
 		this.#skippedFor.add(reason);
 		this.#onFault({ about: "partitions that cannot be read are passed over", error });
-	}
-
-	#noticed(notice: Notice): void {
-		if (this.#closed) return;
-		if (notice.gap) this.#missed(notice.partition);
-		if (notice.time !== undefined) this.runner(notice.partition).time.hear(notice.time);
-		for (const queue of notice.queues) {
-			if (!queue.startsWith(ELIGIBLE)) continue;
-			const runner = this.runner(notice.partition);
-			if (runner.heads.peek(queue) === null) runner.heads.forget(queue);
-			const awaited = this.dispatcher.work.hasHeard(notice.partition, queue);
-			if (awaited && notice.news) runner.learn(queue, notice.news);
-		}
-		if (notice.due !== undefined) this.#minding.expect(notice.partition, notice.due);
-		for (const key of notice.changed) this.watchers.changed(key);
-	}
-
-	/** A connection that was away was so for many partitions: they are looked at together. */
-	#missed(partition: number): void {
-		this.#gaps.add(partition);
-		if (this.#gaps.size > 1) return;
-		this.clock.defer(() => {
-			if (this.#closed) return;
-			const partitions = [...this.#gaps];
-			this.#gaps.clear();
-			this.#lookAnew(partitions);
-		});
-	}
-
-	#lookAnew(partitions: readonly number[]): void {
-		this.#minding.look(partitions);
-		void this.dispatcher.work.lookAt(partitions);
-		this.watchers.changedAll();
-	}
-
-	/** Entries that were missing are work and times nobody here has heard of. */
-	#mended(partition: number, entries: readonly DriftedEntry[]): void {
-		for (const { queue, score, problem } of entries) {
-			this.runners[partition]?.heads.forget(queue);
-			if (problem === "stale") continue;
-			if (queue === DUE_QUEUE) this.#minding.expect(partition, score);
-			else if (queue.startsWith(ELIGIBLE)) this.dispatcher.work.hasStored(partition, queue);
-		}
 	}
 
 	/** Engines that hear of each other share out; while they differ about who is there, some partitions have two or none. */

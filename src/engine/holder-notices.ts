@@ -53,9 +53,15 @@ export class HolderNotices {
 		}
 	}
 
-	/** Another engine, or this one, said so. */
+	/** Another engine, or this one, said so; or somebody else, whom nobody understands. */
 	hear(text: string): void {
-		if (this.#listeners.size > 0) this.#deliver(JSON.parse(text) as Message);
+		if (this.#listeners.size === 0) return;
+		try {
+			const message = JSON.parse(text) as Message;
+			if (message.notice) this.#deliver(message);
+		} catch {
+			// Those it may have been meant for are told with their next renewal.
+		}
 	}
 
 	#deliver({ instanceId, namespace, notice }: Message): void {

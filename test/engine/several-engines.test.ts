@@ -188,4 +188,15 @@ describe("a holder", () => {
 		]);
 		expect(elsewhere).toEqual([]);
 	});
+
+	it("still hears when somebody said what nobody understands", async () => {
+		const [one, two] = (await engines(2)) as [LocalBackend, LocalBackend];
+		const { id } = await one.executions.create({ kind: "job" });
+		await one.leases.claim(claim);
+		const heard: WorkerNotice[] = [];
+		one.leases.notices("i", (notice) => heard.push(notice));
+		for (const text of ["nonsense", "null", "[]", '{"instanceId":"i"}']) two.engine.store.say?.(text);
+		await two.executions.cancel(id);
+		expect(heard).toMatchObject([{ type: "cancel_requested", executionId: id }]);
+	});
 });

@@ -1,7 +1,7 @@
 import { createServer, type Socket } from "node:net";
 
-/** What a server answers to a command: text is sent as a bulk string, an error as one. */
-export type Answer = string | null | Error;
+/** What a server answers to a command: text is sent as a bulk string, an error as one; undefined is no answer, it hangs up. */
+export type Answer = string | null | Error | undefined;
 
 /** A server that speaks just enough of the protocol to say what a real one of another version would. */
 export async function startFakeValkey(answer: (command: string[]) => Answer) {
@@ -15,7 +15,9 @@ export async function startFakeValkey(answer: (command: string[]) => Answer) {
 				const taken = takeCommand(pending);
 				if (!taken) return;
 				pending = taken.rest;
-				socket.write(encoded(answer(taken.command)));
+				const said = answer(taken.command);
+				if (said === undefined) return void socket.destroy();
+				socket.write(encoded(said));
 			}
 		});
 		socket.on("error", () => {});
@@ -39,7 +41,7 @@ function takeCommand(text: string): { command: string[]; rest: string } | undefi
 	return { command, rest: lines.slice(1 + 2 * count).join("\r\n") };
 }
 
-function encoded(answer: Answer): string {
+function encoded(answer: Exclude<Answer, undefined>): string {
 	if (answer === null) return "$-1\r\n";
 	if (answer instanceof Error) return `-${answer.message}\r\n`;
 	return `$${Buffer.byteLength(answer)}\r\n${answer}\r\n`;

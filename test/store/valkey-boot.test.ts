@@ -264,6 +264,34 @@ describe.runIf(hasValkey())("opening a store on Valkey", () => {
 		expect(await missed).toEqual([0, 1].map((partition) => ({ partition, queues: [], changed: [], gap: true })));
 	});
 
+	it("takes what is published and cannot be read for notices that were missed", async () => {
+		const url = newUrl();
+		const store = await open(url, { partitions: 2 });
+		const heard: Notice[] = [];
+		const next = () => new Promise<void>((resolve) => (listener = resolve));
+		let listener = () => {};
+		store.onNotice((notice) => {
+			heard.push(notice);
+			if (notice.partition === 1) listener();
+		});
+		const channel = `${new URL(url).searchParams.get("prefix")}notices`;
+		const gaps = [0, 1].map((partition) => ({ partition, queues: [], changed: [], gap: true }));
+		for (const message of [
+			"",
+			"nonsense",
+			"null",
+			"[]",
+			'["2","1","","1",0,0]',
+			'["0","soon","","1",0,0]',
+			'["0","1","","1",1,0,7]',
+		]) {
+			const both = next();
+			expect(await client.publish(channel, message)).toBe(1);
+			await both;
+			expect(heard.splice(0)).toEqual(gaps);
+		}
+	});
+
 	it("waits while a server is demoted, and goes on when it can be written again", async () => {
 		const store = await open(newUrl());
 		await commit(store, 0, [put("a", "1")]);

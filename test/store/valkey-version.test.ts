@@ -79,3 +79,12 @@ it("a server that does not let us in is refused at once", async () => {
 	expect(error.message).toMatch(/does not let this user in.*NOAUTH/);
 	expect(pauses).toEqual([]);
 });
+
+it("a connection lost on the way says so, not what the driver calls it", async () => {
+	const toDriver = ["redis_version:7.0.15\r\n"];
+	const { error } = await refusalOf(() => toDriver.pop());
+	expect(error).toMatchObject({
+		code: "store_unavailable",
+		message: expect.stringMatching(/^valkey:.*: the connection was lost$/),
+	});
+});

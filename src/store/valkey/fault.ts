@@ -39,6 +39,12 @@ export function faultOf(error: unknown): Fault {
 	return { kind: REFUSED.test(message) ? "refused" : "broken" };
 }
 
+/** What an error says; of a lost connection the driver speaks in words of its own settings. */
+export function wordsOf(error: unknown): string {
+	if (!(error instanceof Error)) return String(error);
+	return error.name === "MaxRetriesPerRequestError" ? "the connection was lost" : error.message;
+}
+
 const UNTRUSTED = /^(?:CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 
 /** The server does not let this user in, or not do this. */

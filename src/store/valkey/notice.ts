@@ -16,8 +16,26 @@ type Message = [
 	...rest: (string | number)[],
 ];
 
-/** A notice as its listener is to hear it: what others watch is left out. */
-export function readNotice(message: string, isWatched: (partition: number, key: string) => boolean): Notice {
+/**
+ * A notice as its listener is to hear it: what others watch is left out. Undefined when it cannot be read: anybody may
+ * publish anything, and who listens must not end over it.
+ */
+export function readNotice(
+	message: string,
+	partitions: number,
+	isWatched: (partition: number, key: string) => boolean,
+): Notice | undefined {
+	try {
+		const notice = parseNotice(message, isWatched);
+		const { partition, time, due = 0 } = notice;
+		const isSound = Number.isInteger(partition) && Number.isFinite(time) && Number.isFinite(due);
+		return isSound && partition >= 0 && partition < partitions ? notice : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+function parseNotice(message: string, isWatched: (partition: number, key: string) => boolean): Notice {
 	const [partition, time, due, commit, filled, changed, ...rest] = JSON.parse(message) as Message;
 	const at = Number(partition);
 	const names = rest.slice(0, filled + changed).map((name) => fromText(name as string));

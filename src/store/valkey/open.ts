@@ -1,6 +1,6 @@
 import { type Store, StoreError, StoreOpenError, type StoreOptions } from "../port.ts";
 import { durabilityWarnings } from "./durability.ts";
-import { isDenied } from "./fault.ts";
+import { isDenied, wordsOf } from "./fault.ts";
 import { provideLibrary } from "./function-library.ts";
 import { migrateRecords } from "./migrate.ts";
 import type { Node } from "./node.ts";
@@ -84,7 +84,7 @@ async function reach(node: Node, ms: number): Promise<Node> {
 
 function openError(shown: string, error: unknown): StoreOpenError {
 	if (error instanceof StoreOpenError) return error;
-	const why = error instanceof Error ? error.message : String(error);
+	const why = wordsOf(error);
 	if (error instanceof StoreError && error.code === "store_too_new") {
 		return new StoreOpenError("store_too_new", `${shown}: ${why}`, { field: "library" }, error);
 	}

@@ -1,5 +1,5 @@
 import { StoreError } from "../port.ts";
-import { faultOf, isHopeless } from "./fault.ts";
+import { faultOf, isHopeless, wordsOf } from "./fault.ts";
 import { addressOf, type Call, Node } from "./node.ts";
 import { SLOTS } from "./slots.ts";
 import type { HostAndPort, ValkeyUrl } from "./url.ts";
@@ -206,7 +206,7 @@ interface Trouble {
 }
 
 const failure = (error: unknown, { lost }: { lost: boolean }, passing: boolean): StoreError =>
-	new StoreError(messageOf(error), { applied: lost ? "unknown" : "no", passing, cause: error });
+	new StoreError(wordsOf(error), { applied: lost ? "unknown" : "no", passing, cause: error });
 
 type SlotRange = [from: number, to: number, primary: [host: string | null, port: number, id: string], ...unknown[]];
 
@@ -222,5 +222,3 @@ function within<T>(ms: number, promise: Promise<T>): Promise<T> {
 		promise.then(resolve, reject).finally(() => clearTimeout(timer));
 	});
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -303,7 +303,8 @@ export class ValkeyStore implements Store {
 	}
 
 	#heard(message: string): void {
-		const notice = readNotice(message, (partition, key) => this.#watches.has(partition, key));
+		const notice = readNotice(message, this.partitions, (partition, key) => this.#watches.has(partition, key));
+		if (!notice) return this.#missed();
 		for (const listener of this.#listeners) listener(notice);
 	}
 

@@ -1,0 +1,79 @@
+import type { Clock } from "../contract/clock.ts";
+import { DUE_QUEUE, ELIGIBLE } from "../kernel/placement.ts";
+import type { Notice } from "../store/port.ts";
+import type { WorkFinder } from "./claims/work-finder.ts";
+import type { DriftedEntry } from "./duties/index-walk.ts";
+import type { Minding } from "./duties/minding.ts";
+import type { PartitionRunner } from "./partition/partition-runner.ts";
+import type { Watchers } from "./watchers.ts";
+
+export interface HearingOptions {
+	runners: readonly PartitionRunner[];
+	clock: Clock;
+	work: WorkFinder;
+	minding: Minding;
+	watchers: Watchers;
+}
+
+/** What an engine hears of changes it did not make itself, and whom it concerns: claims, due times, watchers. */
+export class Hearing {
+	readonly #options: HearingOptions;
+	/** Partitions whose notices may have been missed. */
+	readonly #gaps = new Set<number>();
+	#closed = false;
+
+	constructor(options: HearingOptions) {
+		this.#options = options;
+	}
+
+	close(): void {
+		this.#closed = true;
+	}
+
+	noticed({ partition, gap, time, queues, news, due, changed }: Notice): void {
+		const { runners, work, minding, watchers } = this.#options;
+		const runner = runners[partition];
+		if (this.#closed || !runner) return;
+		if (gap) this.#missed(partition);
+		if (time !== undefined) runner.time.hear(time);
+		for (const queue of queues) {
+			if (!queue.startsWith(ELIGIBLE)) continue;
+			if (runner.heads.peek(queue) === null) runner.heads.forget(queue);
+			const awaited = work.hasHeard(partition, queue);
+			if (awaited && news) runner.learn(queue, news);
+		}
+		if (due !== undefined) minding.expect(partition, due);
+		for (const key of changed) watchers.changed(key);
+	}
+
+	/** Anything may have changed there. */
+	lookAnew(partitions: readonly number[]): void {
+		const { work, minding, watchers } = this.#options;
+		minding.look(partitions);
+		void work.lookAt(partitions);
+		watchers.changedAll();
+	}
+
+	/** Entries that were missing are work and times nobody here has heard of. */
+	mended(partition: number, entries: readonly DriftedEntry[]): void {
+		const { runners, work, minding } = this.#options;
+		for (const { queue, score, problem } of entries) {
+			runners[partition]?.heads.forget(queue);
+			if (problem === "stale") continue;
+			if (queue === DUE_QUEUE) minding.expect(partition, score);
+			else if (queue.startsWith(ELIGIBLE)) work.hasStored(partition, queue);
+		}
+	}
+
+	/** A connection that was away was so for many partitions: they are looked at together. */
+	#missed(partition: number): void {
+		this.#gaps.add(partition);
+		if (this.#gaps.size > 1) return;
+		this.#options.clock.defer(() => {
+			if (this.#closed) return;
+			const partitions = [...this.#gaps];
+			this.#gaps.clear();
+			this.lookAnew(partitions);
+		});
+	}
+}
