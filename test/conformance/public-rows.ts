@@ -122,16 +122,17 @@ export const publicRows: readonly PublicRow[] = [
 	sqliteRow(8, overHttp),
 ];
 
-/** As many partitions as there can be: opening them takes its time, so only where partitions matter. */
-export const widestRows: readonly PublicRow[] = [
-	memoryRow(256, inProcess),
-	...(hasValkey() ? [valkeyRow("valkey", sharedValkey, 256, inProcess)] : []),
-];
-
 /** In files of their own, so that they run beside each other. */
 export const valkeyRows = onValkey(() => valkeyRow("valkey", sharedValkey, 8, inProcess));
 export const clusterRows = onValkey(() => valkeyRow("valkey cluster", sharedCluster, 8, inProcess));
 export const clusterOverHttpRows = onValkey(() => valkeyRow("valkey cluster", sharedCluster, 8, overHttp));
+
+/** As many partitions as there can be. */
+export const widestRows: readonly PublicRow[] = [
+	memoryRow(256, inProcess),
+	...onValkey(() => valkeyRow("valkey", sharedValkey, 256, inProcess)),
+	...onValkey(() => valkeyRow("valkey cluster", sharedCluster, 256, inProcess)),
+];
 
 function onValkey(row: () => PublicRow): readonly PublicRow[] {
 	return hasValkey() ? [row()] : [];

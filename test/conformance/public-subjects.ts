@@ -11,7 +11,7 @@ import { claimWaitingCases } from "./public-cases/claim-waiting.ts";
 import { creationCases } from "./public-cases/creation.ts";
 import { eventWaitingCases } from "./public-cases/event-waiting.ts";
 import { explainCases } from "./public-cases/explaining.ts";
-import { fairnessCases } from "./public-cases/fairness.ts";
+import { fairnessCases, manyTurnCases } from "./public-cases/fairness.ts";
 import { feedCases } from "./public-cases/feeds.ts";
 import { fenceCases } from "./public-cases/fences.ts";
 import { followingCases } from "./public-cases/following.ts";
@@ -86,17 +86,25 @@ const always: Subjects = {
 };
 
 /** What may depend on how many partitions there are. */
-export function partitionSuite(row: PublicRow): void {
-	publicSuite("public at its widest", row, {
-		"claim order": claimOrderCases,
-		"claim waiting": claimWaitingCases,
-		listing: listingCases,
-		lanes: laneCases,
-	});
-}
+const partitioned: Subjects = {
+	"claim order": claimOrderCases,
+	"claim waiting": claimWaitingCases,
+	listing: listingCases,
+	lanes: laneCases,
+};
 
 /** Everything users are promised, on one row. */
 export function publicSuites(row: PublicRow): void {
-	publicSuite("public", row, always);
+	publicSuite("public", row, { ...always, "turns of many": manyTurnCases });
+	reopeningSuite(row);
+}
+
+/** On a row with more partitions than a claim looks at; all of it takes long. */
+export function widestSuites(row: PublicRow, all: boolean): void {
+	publicSuite("public at its widest", row, all ? always : partitioned);
+	if (all) reopeningSuite(row);
+}
+
+function reopeningSuite(row: PublicRow): void {
 	if (row.keeps) publicSuite("public over reopening", row, { reopening: reopeningCases });
 }

@@ -1,5 +1,4 @@
-import { valkeyRows, widestRows } from "./public-rows.ts";
-import { partitionSuite, publicSuites } from "./public-subjects.ts";
+import { valkeyRows } from "./public-rows.ts";
+import { publicSuites } from "./public-subjects.ts";
 
 for (const row of valkeyRows) publicSuites(row);
-for (const row of widestRows) partitionSuite(row);

@@ -20,12 +20,10 @@ export interface BedRow {
 export const storeBeds: readonly BedRow[] = [
 	{ name: "sqlite", partitions: 1, open: openFile },
 	{ name: "sqlite", partitions: 8, open: openFile },
-	...(hasValkey()
-		? [
-				{ name: "valkey", partitions: 8, open: () => openOn(sharedValkey) },
-				{ name: "a valkey cluster", partitions: 8, open: () => openOn(sharedCluster) },
-			]
-		: []),
+	...(hasValkey() ? [8, 256] : []).flatMap((partitions) => [
+		{ name: "valkey", partitions, open: () => openOn(sharedValkey) },
+		{ name: "a valkey cluster", partitions, open: () => openOn(sharedCluster) },
+	]),
 ];
 
 async function openFile(): Promise<StoreBed> {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { FlowFabric } from "../../src/index.ts";
 import { freePort } from "../servers/valkey-server.ts";
 import { Program } from "./processes.ts";
-import { type StoreBed, storeBeds } from "./store-beds.ts";
+import { type BedRow, type StoreBed, storeBeds } from "./store-beds.ts";
 
 const KILLS = Number(process.env.FF_STORM_KILLS ?? 3);
 const PROCESSES = 4;
@@ -17,7 +17,7 @@ let bed: StoreBed;
 let port: number;
 
 describe.each(storeBeds.filter(({ name, partitions }) => partitions === 1 || name !== "sqlite"))(
-	"a storm on $name",
+	"a storm on $name ×$partitions",
 	(row) => {
 		beforeEach(async () => {
 			bed = await row.open();
@@ -34,7 +34,7 @@ describe.each(storeBeds.filter(({ name, partitions }) => partitions === 1 || nam
 			timeout: 120_000 + KILLS * 45_000,
 		}, async () => {
 			const url = `http://127.0.0.1:${port}`;
-			let server = await serve();
+			let server = await serve(row);
 			const workers = Array.from({ length: PROCESSES }, () => start("./programs/storm-worker.mjs", url));
 			const submitters = Array.from({ length: PROCESSES }, (_, n) =>
 				start("./programs/storm-submitter.mjs", url, `s${n}`),
@@ -46,7 +46,7 @@ describe.each(storeBeds.filter(({ name, partitions }) => partitions === 1 || nam
 				const marks = [...workers, ...submitters].map((program) => ({ program, from: program.out.length }));
 				for (const { program, from } of marks) await program.saysBehind(from, /^(?:ack|ran) .*\n.*\n.*\n/m);
 				await server.stop("SIGKILL");
-				server = await serve();
+				server = await serve(row);
 			}
 			const marks = workers.map((worker) => ({ worker, from: worker.out.length }));
 			for (const { worker, from } of marks) await worker.saysBehind(from, /^ran /m);
@@ -74,7 +74,7 @@ describe.each(storeBeds.filter(({ name, partitions }) => partitions === 1 || nam
 			expect(new Set(keys.map(({ key }) => key)).size).toBe(new Set(keys.map(({ id }) => id)).size);
 			await ff.close();
 			process.stdout.write(
-				`${KILLS} kills of the server on ${row.name}: ${acknowledged.length} acknowledged, ${lost.length} lost, ${doubled.length} doubled, ${stuck.length} stuck\n`,
+				`${KILLS} kills of the server on ${row.name} ×${row.partitions}: ${acknowledged.length} acknowledged, ${lost.length} lost, ${doubled.length} doubled, ${stuck.length} stuck\n`,
 			);
 			expect({ lost, stuck, doubled }).toEqual({ lost: [], stuck: [], doubled: [] });
 			// A worker hands its work back and then lets the signal do what it does to any program.
@@ -84,8 +84,9 @@ describe.each(storeBeds.filter(({ name, partitions }) => partitions === 1 || nam
 	},
 );
 
-async function serve(): Promise<Program> {
-	const server = start("../../dist/cli/main.js", "serve", "--store", bed.url, "--listen", `127.0.0.1:${port}`);
+async function serve({ partitions }: BedRow): Promise<Program> {
+	const where = ["--store", bed.url, "--listen", `127.0.0.1:${port}`];
+	const server = start("../../dist/cli/main.js", "serve", ...where, "--partitions", String(partitions));
 	await server.says(/127\.0\.0\.1:\d+/);
 	return server;
 }

@@ -8,15 +8,22 @@ export interface Share {
 	count: number;
 }
 
-interface Candidate extends Entry {
+export interface Candidate extends Entry {
 	partition: number;
 	queue: string;
+}
+
+/** Tickets of one key in several partitions: the best stands where it stands, the others where its next turns would be. */
+interface Line {
+	best: Candidate;
+	others: number;
 }
 
 /** The best entries shown so far, in order, and no more than are wanted. */
 export class Picking {
 	readonly #wanted: number;
 	readonly #found: Candidate[] = [];
+	readonly #lines = new Map<string, Line>();
 
 	constructor(wanted: number) {
 		this.#wanted = wanted;
@@ -35,11 +42,40 @@ export class Picking {
 
 	/** False when it is not among the best, and so neither is anything behind it. */
 	add(key: string, score: number, partition: number, queue: string): boolean {
+		return this.#insert({ key, score, partition, queue });
+	}
+
+	/**
+	 * The same for a ticket. One key may have a ticket in every partition: if all of them stood for themselves a key with
+	 * work in many would be served once in each before the next key is. `turn` tells where the key stands after so many
+	 * turns. False when it is not among the best where it stands itself.
+	 */
+	addTicket(ticket: Candidate, turn: (served: number) => number): boolean {
+		const line = this.#lines.get(ticket.key);
+		if (!line) {
+			this.#lines.set(ticket.key, { best: ticket, others: 0 });
+			return this.#insert(ticket);
+		}
+		line.others += 1;
+		const later = turn(line.others);
+		if (ticket.score >= line.best.score) {
+			this.#insert({ ...ticket, score: Math.max(ticket.score, later) });
+			return true;
+		}
+		const { best } = line;
+		const place = this.#found.indexOf(best);
+		if (place >= 0) this.#found.splice(place, 1);
+		line.best = ticket;
+		const isIn = this.#insert(ticket);
+		if (place >= 0) this.#insert({ ...best, score: Math.max(best.score, later) });
+		return isIn;
+	}
+
+	#insert(candidate: Candidate): boolean {
 		const found = this.#found;
 		let place = found.length;
-		while (place > 0 && isBefore(score, key, found[place - 1] as Candidate)) place -= 1;
+		while (place > 0 && isBefore(candidate, found[place - 1] as Candidate)) place -= 1;
 		if (place >= this.#wanted) return false;
-		const candidate = { key, score, partition, queue };
 		if (place === found.length) found.push(candidate);
 		else found.splice(place, 0, candidate);
 		if (found.length > this.#wanted) found.length = this.#wanted;
@@ -65,5 +101,5 @@ export class Picking {
 	}
 }
 
-const isBefore = (score: number, key: string, other: Candidate): boolean =>
+const isBefore = ({ score, key }: Candidate, other: Candidate): boolean =>
 	score < other.score || (score === other.score && key < other.key);

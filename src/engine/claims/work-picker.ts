@@ -1,6 +1,9 @@
 import { timeOfId } from "../../kernel/ids.ts";
+import { ticketScore } from "../../kernel/placement.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
-import { isTicketKey, ticketKey } from "../../kernel/records/ticket.ts";
+import type { Key } from "../../kernel/records/record.ts";
+import { isTicketKey, type TicketRecord, ticketDefaults, ticketKey, turnAfter } from "../../kernel/records/ticket.ts";
+import { ticketFor } from "../../kernel/tickets.ts";
 import type { Entry } from "../../kernel/tx.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import type { PartitionScan } from "./partition-scan.ts";
@@ -52,8 +55,8 @@ const ALIKE_MS = 50;
 /** Picks the best work for claims out of what is known of hot queues, or says which of them have to be looked into. */
 export class WorkPicker {
 	readonly #options: WorkPickerOptions;
-	/** Where keys that take turns would stand if a partition knew of their turns in all others; a ticket has one name. */
-	readonly #turns = new Map<string, number>();
+	/** When keys had their latest turn, wherever that was; a ticket has one name in all partitions. */
+	readonly #turns = new Map<string, TicketRecord>();
 	/** Claims that are taking from a partition, and from all together. */
 	readonly #takers: number[] = [];
 	#taking = 0;
@@ -104,10 +107,12 @@ export class WorkPicker {
 	served(record: ExecutionRecord): void {
 		if (record.fairnessKey === "" || this.#options.runners.length === 1) return;
 		const key = ticketKey(record);
+		const now = this.#options.runners[0]?.time.now() ?? 0;
+		const { turnAt } = this.#turns.get(key) ?? ticketDefaults;
 		this.#turns.delete(key);
 		const [oldest] = this.#turns.size >= MOST_TURNS ? this.#turns.keys() : [];
 		if (oldest !== undefined) this.#turns.delete(oldest);
-		this.#turns.set(key, (this.#options.runners[0]?.time.now() ?? 0) - record.priority * record.agingMs);
+		this.#turns.set(key, ticketFor(record, turnAfter({ turnAt }, now)));
 	}
 
 	/**
@@ -146,12 +151,24 @@ export class WorkPicker {
 	): void {
 		for (let n = 0; n < most && n < entries.length; n++) {
 			const { key, score } = entries[n] as Entry;
-			const turn = isTicketKey(key) ? this.#turns.get(key) : undefined;
-			const isLate = turn !== undefined && turn > score;
-			const isIn = picking.add(key, (isLate ? turn : score) + later, partition, queue);
+			if (!isTicketKey(key)) {
+				if (!picking.add(key, score + later, partition, queue)) return;
+				continue;
+			}
+			const served = this.#turns.get(key);
+			const own = served ? Math.max(score, ticketScore(served)) : score;
+			const after = (turns: number): number => later + this.#placeAfter(turns, partition, key, own);
+			const isIn = picking.addTicket({ key, score: own + later, partition, queue }, after);
 			// What stands behind a key that was served elsewhere may come before it.
-			if (!isIn && !isLate) return;
+			if (!isIn && own === score) return;
 		}
+	}
+
+	/** Where a key with tickets in several partitions stands after so many more turns. */
+	#placeAfter(turns: number, partition: number, key: Key<TicketRecord>, own: number): number {
+		const runner = this.#options.runners[partition] as PartitionRunner;
+		const ticket = this.#turns.get(key) ?? runner.known(key);
+		return ticket ? ticketScore({ ...ticket, turnAt: turnAfter(ticket, runner.time.now(), turns) }) : own;
 	}
 
 	/**

@@ -2,6 +2,7 @@ import type { Clock } from "../../contract/clock.ts";
 import { refusalError } from "../../contract/errors.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import { type Outcome, refuse } from "../../kernel/outcome.ts";
+import type { Key } from "../../kernel/records/record.ts";
 import type { Entry } from "../../kernel/tx.ts";
 import { type News, type Store, StoreError } from "../../store/port.ts";
 import { BatchBuilder } from "./batch-builder.ts";
@@ -108,6 +109,11 @@ export class PartitionRunner {
 
 	get heads(): QueueHeads {
 		return this.#memory.heads;
+	}
+
+	/** A record as it was last seen here, if it is in memory. */
+	known<R extends object>(key: Key<R>): R | undefined {
+		return this.#memory.cache.get(key)?.record as R | undefined;
 	}
 
 	/** Commands that will go out with the next commit. */

@@ -111,14 +111,17 @@ async function positionOf(
 	runner: PartitionRunner,
 ): Promise<NonNullable<Explanation["position"]>> {
 	const place = { score: queueScore(record), key: record.id };
-	const aheadInKey = record.fairnessKey ? await countBefore(runner, fairQueue(record), place, MOST_COUNTED) : 0;
-	const standing = record.fairnessKey ? await ticketPlace(desk, record, runner) : place;
+	const hasKey = record.fairnessKey !== "";
+	const standing = (hasKey && (await ticketPlace(desk, record, runner))) || place;
 	const prefix = eligibleQueuePrefix(record.namespace, record.lane);
 	let ahead = 0;
+	let aheadInKey = 0;
 	for (const each of desk.engine.runners) {
+		if (hasKey) aheadInKey += await countBefore(each, fairQueue(record), place, MOST_COUNTED - aheadInKey);
 		const { queues } = await each.ask((store, partition) => store.queues(partition, prefix));
 		for (const queue of queues) {
-			if (ahead < MOST_COUNTED) ahead += await countBefore(each, queue, standing ?? place, MOST_COUNTED - ahead);
+			// What its own key's tickets stand for has been counted.
+			ahead += await countBefore(each, queue, standing, MOST_COUNTED - ahead, ticketKey(record));
 		}
 	}
 	const exact = ahead < MOST_COUNTED && aheadInKey < MOST_COUNTED;
@@ -142,6 +145,7 @@ async function countBefore(
 	queue: string,
 	place: QueuePosition,
 	most: number,
+	except?: string,
 ): Promise<number> {
 	let count = 0;
 	let after: QueuePosition | undefined;
@@ -149,11 +153,10 @@ async function countBefore(
 		const page = Math.min(PAGE, most - count);
 		const position = after;
 		const { entries } = await runner.ask((store, partition) => store.first(partition, queue, page, position));
-		const before = entries.findIndex(
-			({ score, key }) => score > place.score || (score === place.score && key >= place.key),
-		);
-		if (before >= 0) return count + before;
-		count += entries.length;
+		for (const { score, key } of entries) {
+			if (score > place.score || (score === place.score && key >= place.key)) return count;
+			if (key !== except) count += 1;
+		}
 		if (entries.length < page) return count;
 		after = entries.at(-1);
 	}

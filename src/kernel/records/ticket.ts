@@ -55,6 +55,6 @@ export const makeTicket = (fields: Partial<TicketRecord>): TicketRecord => makeR
 /** How far ahead of the clock turns may run where a key is served more than once in a millisecond. */
 const MOST_AHEAD_MS = 256;
 
-/** Behind every key of its priority that has not been served since. */
-export const turnAfter = ({ turnAt }: TicketRecord, now: number): number =>
-	Math.min(Math.max(now, turnAt + 1), now + MOST_AHEAD_MS);
+/** Where a key stands after so many turns: behind every key of its priority that has not been served since. */
+export const turnAfter = ({ turnAt }: Pick<TicketRecord, "turnAt">, now: number, turns = 1): number =>
+	Math.min(Math.max(now, turnAt + 1) + turns - 1, now + MOST_AHEAD_MS);

@@ -97,8 +97,9 @@ export function explainCases(test: PublicCase): void {
 			await scene.clock.advance(1);
 		}
 		const told = await Promise.all(ids.map((id) => scene.ff.explain(id)));
-		expect(told.reduce((sum, { position }) => sum + (position?.aheadInKey ?? 0), 0)).toBeGreaterThan(0);
-		expect(told.every(({ position }) => position?.exact)).toBe(true);
+		expect(told.map(({ position }) => position)).toEqual(
+			ids.map((_, n) => ({ ahead: n, exact: true, ...(n > 0 ? { aheadInKey: n } : undefined) })),
+		);
 	});
 
 	test("what does not exist, or is another's, is not explained", async (scene) => {
