@@ -16,6 +16,8 @@ export interface Candidate extends Entry {
 /** Tickets of one key in several partitions: the best stands where it stands, the others where its next turns would be. */
 interface Line {
 	best: Candidate;
+	/** Where the best stands in its own partition. */
+	bestThere: number;
 	others: number;
 }
 
@@ -47,25 +49,26 @@ export class Picking {
 
 	/**
 	 * The same for a ticket. One key may have a ticket in every partition: if all of them stood for themselves a key with
-	 * work in many would be served once in each before the next key is. `turn` tells where the key stands after so many
-	 * turns. False when it is not among the best where it stands itself.
+	 * work in many would be served once in each before the next key is. `there` is where it stands in its own partition,
+	 * `turn` tells where the key stands after so many turns. False when it is not among the best where it stands itself.
 	 */
-	addTicket(ticket: Candidate, turn: (served: number) => number): boolean {
+	addTicket(ticket: Candidate, there: number, turn: (served: number) => number): boolean {
 		const line = this.#lines.get(ticket.key);
 		if (!line) {
-			this.#lines.set(ticket.key, { best: ticket, others: 0 });
+			this.#lines.set(ticket.key, { best: ticket, bestThere: there, others: 0 });
 			return this.#insert(ticket);
 		}
 		line.others += 1;
 		const later = turn(line.others);
-		if (ticket.score >= line.best.score) {
+		const { best, bestThere } = line;
+		if (ticket.score > best.score || (ticket.score === best.score && there >= bestThere)) {
 			this.#insert({ ...ticket, score: Math.max(ticket.score, later) });
 			return true;
 		}
-		const { best } = line;
 		const place = this.#found.indexOf(best);
 		if (place >= 0) this.#found.splice(place, 1);
 		line.best = ticket;
+		line.bestThere = there;
 		const isIn = this.#insert(ticket);
 		if (place >= 0) this.#insert({ ...best, score: Math.max(best.score, later) });
 		return isIn;

@@ -48,6 +48,8 @@ export interface WorkPickerOptions {
 }
 
 const MOST_TURNS = 4096;
+/** Keys that were served elsewhere, behind which is looked for others. */
+const MOST_PASSED = 32;
 
 /** Work that differs by no more than this in age is as good, where one can be had sooner. */
 const ALIKE_MS = 50;
@@ -149,18 +151,22 @@ export class WorkPicker {
 		queue: string,
 		later: number,
 	): void {
-		for (let n = 0; n < most && n < entries.length; n++) {
+		let left = most;
+		for (let n = 0; left > 0 && n < entries.length && n < most + MOST_PASSED; n++) {
 			const { key, score } = entries[n] as Entry;
 			if (!isTicketKey(key)) {
 				if (!picking.add(key, score + later, partition, queue)) return;
+				left -= 1;
 				continue;
 			}
 			const served = this.#turns.get(key);
 			const own = served ? Math.max(score, ticketScore(served)) : score;
 			const after = (turns: number): number => later + this.#placeAfter(turns, partition, key, own);
-			const isIn = picking.addTicket({ key, score: own + later, partition, queue }, after);
+			const isIn = picking.addTicket({ key, score: own + later, partition, queue }, score, after);
 			// What stands behind a key that was served elsewhere may come before it.
-			if (!isIn && own === score) return;
+			if (own > score) continue;
+			if (!isIn) return;
+			left -= 1;
 		}
 	}
 
