@@ -28,8 +28,8 @@ interface Figures {
 /**
  * Engines in processes of their own, each with submitters and a worker, on one store: beside one that has it alone, with
  * as many submitters and handlers as all of them together, and beside as many engines that share nothing but server and
- * machine, which is all that can be had of these. With few handlers each engine waits for the store most of its time, and what is
- * measured is how long three processes wait for two cores.
+ * machine, which is all that can be had of these. With few handlers each engine waits for the store most of its time,
+ * and what is measured is how long three processes wait for two cores.
  */
 export async function valkeyEnginesLines(bench: ValkeyBench): Promise<Line[]> {
 	const { partitions, rounds } = bench;
