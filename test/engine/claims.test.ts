@@ -16,11 +16,21 @@ class Trouble extends MemoryStore {
 	deaf = false;
 	asked = 0;
 	readonly #listeners: ((notice: Notice) => void)[] = [];
+	#held: Promise<void> = Promise.resolve();
 
 	override async queues(partition: number, prefix: string) {
 		this.asked += 1;
 		this.#refuse(partition);
-		return super.queues(partition, prefix);
+		const answer = await super.queues(partition, prefix);
+		await this.#held;
+		return answer;
+	}
+
+	/** Which queues there are is told as it is when asked, but only after the release. */
+	holdAnswers(): { release(): void } {
+		let release = () => {};
+		this.#held = new Promise((resolve) => (release = resolve));
+		return { release };
 	}
 
 	override async first(...question: Parameters<MemoryStore["first"]>) {
@@ -108,6 +118,40 @@ describe("a partition that cannot be read", () => {
 		await expect(claim()).rejects.toMatchObject({ code: "store_unavailable", retryable: true });
 		store.down.delete(2);
 		await claim();
+	});
+});
+
+describe("a claim that does not wait", () => {
+	it("gets what another engine has stored, although nobody told of it yet", async () => {
+		const { store, claim } = await start(4);
+		store.deaf = true;
+		const { id } = await createElsewhere(store);
+		expect((await claim()).map((execution) => execution.id)).toEqual([id]);
+	});
+
+	it("is not sent away by an answer that is older than what it asks for", async () => {
+		const { store, claim } = await start(1);
+		store.deaf = true;
+		const slow = store.holdAnswers();
+		const first = claim();
+		await clock.settle();
+		const { id } = await createElsewhere(store);
+		const second = claim();
+		slow.release();
+		const taken = [...(await first), ...(await second)];
+		expect(taken.map((execution) => execution.id)).toEqual([id]);
+	});
+
+	it("asks together with others that came while an answer was on its way", async () => {
+		const { store, claim } = await start(4);
+		store.asked = 0;
+		const slow = store.holdAnswers();
+		const claims = [claim()];
+		await clock.settle();
+		for (let n = 0; n < 10; n++) claims.push(claim());
+		slow.release();
+		await Promise.all(claims);
+		expect(store.asked).toBe(8);
 	});
 });
 

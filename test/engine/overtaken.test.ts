@@ -43,3 +43,19 @@ it("work of another engine that is hardly older is left to it while there is oth
 	}
 	expect(await taken()).toBe(0);
 });
+
+it("new work of another engine is there at once for a claim that does not wait", async () => {
+	group = new EngineGroup(8);
+	const [one, two] = [await group.start("one"), await group.start("two")];
+	const leave = new AbortController();
+	const waiting = [one, two].map(({ backend }) => backend.leases.claim({ ...who, waitMs: 30_000 }, leave.signal));
+	await group.meet();
+	leave.abort();
+	await Promise.all(waiting);
+	// The first claim of a while looks everywhere; what is asked here is what the others do.
+	expect(await two.backend.leases.claim(who)).toEqual([]);
+	const made = await one.backend.executions.createMany(Array.from({ length: 4 }, () => ({ kind: "job" })));
+	const taken: string[] = [];
+	for (const _ of made) for (const { id } of await two.backend.leases.claim(who)) taken.push(id);
+	expect(taken.sort()).toEqual(made.map((result) => result.id).sort());
+});

@@ -24,7 +24,7 @@ afterEach(async () => {
 function inStep(store: Store): void {
 	store.onNotice = () => {};
 	let last: Promise<unknown> = Promise.resolve();
-	for (const name of ["read", "first", "commit"] as const) {
+	for (const name of ["read", "first", "queues", "commit"] as const) {
 		const original = store[name].bind(store) as (...given: unknown[]) => Promise<unknown>;
 		const inTurn = (...given: unknown[]): Promise<unknown> => {
 			const answer = Promise.all([original(...given), last]).then(([reply]) => aMomentLater(reply));

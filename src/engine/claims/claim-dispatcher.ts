@@ -57,6 +57,8 @@ const RETRY_MIN_MS = 4;
 const PASSES = 32;
 /** A claim waits this long for partitions that are slow to answer; it may find work elsewhere. */
 const PATIENCE_MS = 1000;
+/** Who waits for so long hears in time of what other engines stored before; who does not has to ask. */
+const HEARD_OF_MS = 100;
 
 /**
  * Hands out work. A claim takes what the finder shows it, lane by lane in the order it gave; if there is nothing it waits.
@@ -67,6 +69,7 @@ export class ClaimDispatcher {
 	readonly #runners: readonly PartitionRunner[];
 	readonly #clock: Clock;
 	readonly #mint: UuidMint;
+	readonly #shared: boolean;
 	readonly #onPaused: ClaimDispatcherOptions["onPaused"];
 	readonly #examine: ClaimDispatcherOptions["examine"];
 	readonly waiting: WaitingClaims;
@@ -76,6 +79,7 @@ export class ClaimDispatcher {
 		this.#runners = options.runners;
 		this.#clock = options.clock;
 		this.#mint = mint;
+		this.#shared = options.shared;
 		this.#onPaused = onPaused;
 		this.#examine = examine;
 		this.waiting = new WaitingClaims(options.clock);
@@ -92,14 +96,16 @@ export class ClaimDispatcher {
 			passes: PASSES,
 			everywhere: false,
 			onlyKnown: false,
+			hurried: this.#shared && claim.waitMs < HEARD_OF_MS,
 		};
 		const deadline = this.#clock.monotonic() + claim.waitMs;
 		try {
 			for (let tries = 0; ; tries++) {
 				this.work.turn(search);
 				let taken = await this.#take(claim, search);
-				if (taken.length === 0 && !claim.request?.repeated && (await this.#lookAround(search, waiter, signal))) {
-					taken = await this.#take(claim, search);
+				const afresh = search.hurried && tries === 0;
+				if (taken.length === 0 && !claim.request?.repeated) {
+					if (await this.#lookAround(search, afresh, waiter, signal)) taken = await this.#take(claim, search);
 				}
 				if (tries === 0) {
 					const beyond = this.work.beyond(claim);
@@ -130,8 +136,13 @@ export class ClaimDispatcher {
 	}
 
 	/** True when partitions had to be asked. */
-	async #lookAround(search: Search, waiter: Waiter, signal: AbortSignal | undefined): Promise<boolean> {
-		const looking = this.work.lookAround(search);
+	async #lookAround(
+		search: Search,
+		afresh: boolean,
+		waiter: Waiter,
+		signal: AbortSignal | undefined,
+	): Promise<boolean> {
+		const looking = this.work.lookAround(search, afresh);
 		if (looking) await this.#unlessWoken(looking, waiter, signal);
 		return looking !== undefined;
 	}

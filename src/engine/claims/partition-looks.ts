@@ -25,6 +25,8 @@ export class PartitionLooks {
 	/** Counts what made earlier looks worthless: one that began before does not count. */
 	readonly #doubts: number[];
 	readonly #underWay = new Map<number, { doubts: number | undefined; look: Promise<boolean> }>();
+	/** Looks that begin when those under way have ended. */
+	readonly #next = new Map<number, Promise<boolean>>();
 	#disarm: (() => void) | undefined;
 	#failures = 0;
 	#closed = false;
@@ -55,6 +57,21 @@ export class PartitionLooks {
 		});
 		this.#underWay.set(partition, { doubts, look });
 		return look;
+	}
+
+	/** Like `look`, but sees all that was stored before: one that is under way may have been answered already. */
+	lookAfresh(partition: number): Promise<boolean> {
+		const underWay = this.#underWay.get(partition);
+		if (!underWay) return this.look(partition);
+		let next = this.#next.get(partition);
+		if (!next) {
+			next = underWay.look.then(() => {
+				this.#next.delete(partition);
+				return this.look(partition);
+			});
+			this.#next.set(partition, next);
+		}
+		return next;
 	}
 
 	/** Looks anew at these partitions, a few at a time. */

@@ -37,7 +37,8 @@ const OVERTAKEN_MS = 1000;
  *
  * - Hints say which queues have work. A claim is shown those: the best among the partitions it may probe.
  * - If there is nothing it asks the partitions of its window that are not known here which queues are not empty. What is
- *   known stays so by notices, so nothing that was there is slept through.
+ *   known stays so by notices, so nothing that was there is slept through. A claim that leaves before a notice could come
+ *   asks all of them, so that work another engine has stored is there for everybody.
  * - Where several engines have workers for a lane, each comes first in some partitions. It takes from the others' only
  *   when there is nothing in its own, and only what they have left for a moment. Once per rotation a claim looks at theirs
  *   too, so that work is not overtaken for long where it waits for workers that are busy.
@@ -158,8 +159,9 @@ export class WorkFinder {
 		const shares = this.#planFrom(errand, own);
 		// Who has got something leaves the rest to those who come first there.
 		if (!isFirst) return shares;
+		const age = search.hurried ? 0 : OTHERS_FIRST_MS;
 		const orOthers = (found: Share[]): Share[] | Promise<Share[]> =>
-			found.length > 0 ? found : this.#planFrom({ ...errand, age: OTHERS_FIRST_MS, far: true }, others);
+			found.length > 0 ? found : this.#planFrom({ ...errand, age, far: true }, others);
 		return shares instanceof Promise ? shares.then(orOthers) : orOthers(shares);
 	}
 
@@ -244,18 +246,25 @@ export class WorkFinder {
 	}
 
 	/**
-	 * Asks the partitions of the claim's window that are not known here what they have, and all of them if nobody has
-	 * answered yet; undefined when none has to be asked.
+	 * Asks the partitions of the claim's window that are not known here what they have; all of them if nobody has answered
+	 * yet, or if what is known is not enough. Undefined when none has to be asked.
 	 */
-	lookAround(search: Search): Promise<void> | undefined {
+	lookAround(search: Search, afresh: boolean): Promise<void> | undefined {
 		const window = this.#scan.window(search.instanceId);
+		if (afresh) return this.#ask(window, (partition) => this.#looks.lookAfresh(partition), window.length, search);
 		const cutOff = search.failed > 0 && search.answered === 0;
 		const asked = cutOff ? window : window.filter((partition) => !this.#looks.isKnown(partition));
-		return asked.length > 0 ? this.#lookInto(asked, window.length, search) : undefined;
+		if (asked.length === 0) return undefined;
+		return this.#ask(asked, (partition) => this.#looks.look(partition), window.length, search);
 	}
 
-	async #lookInto(partitions: readonly number[], inWindow: number, search: Search): Promise<void> {
-		const looks = await Promise.all(partitions.map((partition) => this.#looks.look(partition)));
+	async #ask(
+		partitions: readonly number[],
+		look: (partition: number) => Promise<boolean>,
+		inWindow: number,
+		search: Search,
+	): Promise<void> {
+		const looks = await Promise.all(partitions.map(look));
 		const failed = looks.filter((answered) => !answered).length;
 		search.answered += looks.length - failed;
 		if (failed === inWindow) throw refusalError(refuse("store_unavailable"));

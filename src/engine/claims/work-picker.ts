@@ -22,6 +22,8 @@ export interface Search {
 	everywhere: boolean;
 	/** Whether it is content with what is known here, without asking the store. */
 	onlyKnown: boolean;
+	/** Whether it leaves before it could be told of work: then it takes whatever is stored, and asks the store for it. */
+	readonly hurried: boolean;
 }
 
 /** What a claim wants from one lane. */
