@@ -36,7 +36,8 @@ class SocketTraffic {
 			if (!this.#ports.has(client.remotePort ?? 0) && !client.destroyed) continue;
 			const port = client.localPort ?? 0;
 			const server = this.#servers.get(port);
-			if (!server) return !client.destroyed;
+			if (!server && client.destroyed) continue;
+			if (!server) return true;
 			served.delete(port);
 			if (client.bytesWritten !== server.bytesRead || server.bytesWritten !== client.bytesRead) return true;
 		}

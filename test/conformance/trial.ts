@@ -38,7 +38,7 @@ export interface Sending {
 	vouched?: boolean;
 }
 
-const NOTICE_PATIENCE_MS = 5000;
+const NOTICE_PATIENCE_MS = 30_000;
 
 /** One case at work on one store: sends batches as an engine would, and remembers the notices that came. */
 export class Trial {

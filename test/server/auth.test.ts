@@ -162,7 +162,7 @@ test("bad settings stop the start by their name", async () => {
 		[{ tokens: [entry("a", "viewer"), { ...entry("b", "viewer"), role: "root" as never }] }, "tokens[1].role"],
 		[{ tokens: [entry("a", "viewer", "a b")] }, "tokens[0].namespace"],
 		[{ tokens: [entry("a", "viewer"), entry("a", "admin")] }, "tokens"],
-		[{ host: "no.such.host.invalid" }, "host"],
+		[{ host: "no.such.host.invalid." }, "host"],
 	];
 	for (const [options, field] of bad) {
 		await expect(Stand.open(options)).rejects.toMatchObject({ code: "invalid_input", details: { field } });

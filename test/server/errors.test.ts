@@ -1,8 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { systemClock } from "../../src/contract/clock.ts";
 import { FlowFabricError } from "../../src/contract/errors.ts";
 import { ERRORS, type ErrorCode } from "../../src/kernel/errors.ts";
 import { Stand } from "./stand.ts";
+
+/** By this clock an hour has passed whenever it is looked at: nothing is tried a second time. */
+let hours = 0;
+const impatient = { ...systemClock, monotonic: () => 3_600_000 * hours++ };
 
 const codes = Object.keys(ERRORS) as ErrorCode[];
 
@@ -19,7 +24,7 @@ test("every code leaves with the status, the words and the retryable of the tabl
 	const refusingStand = await Stand.open({
 		backendFor: (caller) => ({ ...stand.backend.as(caller), executions: refusing }),
 	});
-	const ff = refusingStand.connect({ timeoutMs: 1 });
+	const ff = refusingStand.connect({ clock: impatient });
 	for (next of codes) {
 		const { status, json, headers } = await refusingStand.call("GET", "/v1/executions/x");
 		const { retryable, message } = ERRORS[next];

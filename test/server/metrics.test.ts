@@ -5,6 +5,8 @@ import type { ScannerView } from "../../src/contract/replies.ts";
 import { addScannerMetrics } from "../../src/server/scanner-metrics.ts";
 import { entry, Stand, tokenOf } from "./stand.ts";
 
+const PATIENT = { timeout: 20_000 };
+
 test("metrics tell what was done, through any caller", async () => {
 	const stand = await Stand.open();
 	const ff = stand.connect();
@@ -62,19 +64,19 @@ test("metrics tell of lanes that are not open, until they are again", async () =
 test("metrics tell of workers that come and go, and of work that waits for them", async () => {
 	const stand = await Stand.open();
 	const { workers, leases } = stand.connect().backend;
-	const offer = { workerId: "w", capabilities: [], lanes: ["default"], ttlMs: 1000 };
+	const offer = { workerId: "w", capabilities: [], lanes: ["default"], ttlMs: 3000 };
 	await workers.register("w-1", offer);
 	await workers.register("w-1", offer);
 	await workers.register("w-2", { ...offer, ttlMs: 60_000, namespace: "b" });
 	const run = await stand.connect().submit("job", 1, { requiredCapabilities: ["gpu"] });
 	await leases.claim({ workerId: "w", instanceId: "w-3" });
-	await vi.waitFor(async () => expect((await run.get()).state.eligibilityState).toBe("blocked_by_route"));
+	await vi.waitFor(async () => expect((await run.get()).state.eligibilityState).toBe("blocked_by_route"), PATIENT);
 	const before = await scrape(stand);
 	expect(before("workers_registered_total")).toBe(2);
 	expect(before('workers{namespace="b"}')).toBe(1);
 	expect(before('blocked_total{reason="waiting_for_capable_worker"}')).toBe(1);
 	expect(before('blocked{reason="waiting_for_capable_worker"}')).toBe(1);
-	await vi.waitFor(async () => expect((await scrape(stand))("workers_expired_total")).toBe(1), { timeout: 5000 });
+	await vi.waitFor(async () => expect((await scrape(stand))("workers_expired_total")).toBe(1), PATIENT);
 	await leases.claim({ workerId: "w", instanceId: "w-4", capabilities: ["gpu"] });
 	const after = await scrape(stand);
 	expect(after('workers{namespace="default"}')).toBe(1);
@@ -93,7 +95,7 @@ test("metrics tell what became of grants", async () => {
 	await accept();
 	await accept();
 	await ff.backend.leases.grant({ ...grant, grantTtlMs: 1 });
-	await vi.waitFor(async () => expect((await scrape(stand))('grants_total{outcome="lapsed"}')).toBe(1));
+	await vi.waitFor(async () => expect((await scrape(stand))('grants_total{outcome="lapsed"}')).toBe(1), PATIENT);
 	const value = await scrape(stand);
 	expect(value('grants_total{outcome="reserved"}')).toBe(2);
 	expect(value('grants_total{outcome="accepted"}')).toBe(1);
@@ -112,7 +114,7 @@ test("metrics of scanners are the rows of the scanners", async () => {
 	const stand = await Stand.open();
 	const ff = stand.connect();
 	const run = await ff.submit("job", 1, { delayMs: 1 });
-	await vi.waitFor(async () => expect((await run.get()).publicState).toBe("waiting"));
+	await vi.waitFor(async () => expect((await run.get()).publicState).toBe("waiting"), PATIENT);
 	const { scanners } = await ff.scanners();
 	await scrape(stand);
 	const value = await scrape(stand);

@@ -4,6 +4,7 @@ import { FlowFabric } from "../../src/index.ts";
 import { openBackend } from "../../src/library/open.ts";
 import type { RunningServer } from "../../src/server/options.ts";
 import { startServer } from "../../src/server/server.ts";
+import { freePort } from "../servers/valkey-server.ts";
 import { until } from "./stand.ts";
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
@@ -19,7 +20,7 @@ const serve = (backend: LocalBackend, port: number): Promise<RunningServer> =>
 
 test("a worker and a submitter over HTTP live through restarts of the server; nothing is lost or run twice", async () => {
 	const backend = await openBackend("memory:", {});
-	let server = await serve(backend, 0);
+	let server = await serve(backend, await freePort());
 	const { port, address } = server;
 	const ff = FlowFabric.connect(address);
 	const runs = new Map<number, number>();
@@ -49,7 +50,7 @@ test("a worker and a submitter over HTTP live through restarts of the server; no
 
 test("an outage while a handler runs ends with its outcome told, under the same lease", async () => {
 	const backend = await openBackend("memory:", {});
-	let server = await serve(backend, 0);
+	let server = await serve(backend, await freePort());
 	const { port, address } = server;
 	const ff = FlowFabric.connect(address, { timeoutMs: 1000 });
 	let finish = () => {};

@@ -6,6 +6,9 @@ import { freePort, launch, type ServerProcess } from "./valkey-server.ts";
 
 const SLOTS = 16384;
 const FORM_TIMEOUT_MS = 30_000;
+/** Nodes begin to serve after as long as they take others to be slow; so while they meet it is short. */
+const FORMING_NODE_TIMEOUT_MS = 1000;
+const NODE_TIMEOUT_MS = 15_000;
 
 /** One node of a cluster under test. */
 export interface ClusterNode {
@@ -37,7 +40,7 @@ export interface ClusterOptions {
 	replicas?: number;
 	/** As in `--appendonly`, `yes`; for every node. */
 	settings?: readonly string[];
-	/** After how long a node that does not answer is taken to have failed. */
+	/** After how long a node that does not answer is taken to have failed; long, unless failing is what is tested. */
 	nodeTimeoutMs?: number;
 }
 
@@ -61,6 +64,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Valkey
 		const replicas: Member[] = [];
 		for (const primary of primaries) for (let n = 0; n < copies; n++) replicas.push(await start(primary));
 		await form(primaries, replicas);
+		await Promise.all(started.map((node) => node.formed()));
 		return { url: `${primaries[0]?.url}?cluster=true`, primaries, replicas, stop };
 	} catch (error) {
 		await stop();
@@ -79,28 +83,33 @@ export function sharedCluster(): Promise<ValkeyCluster> {
 class Member implements ClusterNode {
 	readonly port: number;
 	readonly replicaOf: Member | undefined;
-	readonly #launch: () => Promise<ServerProcess>;
+	readonly #launch: (nodeTimeoutMs: number) => Promise<ServerProcess>;
+	readonly #nodeTimeoutMs: number;
 	#server: ServerProcess;
 
 	static async start(folder: string, options: ClusterOptions, replicaOf: Member | undefined): Promise<Member> {
 		await mkdir(folder);
-		const port = await freePort();
-		const { nodeTimeoutMs = 2000, settings = [] } = options;
-		const clustered = ["--cluster-enabled", "yes", "--cluster-node-timeout", String(nodeTimeoutMs)];
-		// Its usual place, 10000 above, may be beyond the last port there is.
-		clustered.push("--cluster-port", String(await freePort()), "--repl-diskless-sync-delay", "0");
-		const again = () => launch({ folder, port, settings: [...clustered, ...settings] });
-		return new Member(port, replicaOf, again, await again());
+		const [port, busPort] = [await freePort(), await freePort()];
+		const { nodeTimeoutMs = NODE_TIMEOUT_MS, settings = [] } = options;
+		const again = (nodeTimeout: number) => {
+			const clustered = ["--cluster-enabled", "yes", "--cluster-node-timeout", String(nodeTimeout)];
+			// Its usual place, 10000 above, may be beyond the last port there is.
+			clustered.push("--cluster-port", String(busPort), "--repl-diskless-sync-delay", "0");
+			return launch({ folder, port, settings: [...clustered, ...settings] });
+		};
+		return new Member(port, replicaOf, nodeTimeoutMs, again, await again(FORMING_NODE_TIMEOUT_MS));
 	}
 
 	private constructor(
 		port: number,
 		replicaOf: Member | undefined,
-		again: () => Promise<ServerProcess>,
+		nodeTimeoutMs: number,
+		again: (nodeTimeoutMs: number) => Promise<ServerProcess>,
 		server: ServerProcess,
 	) {
 		this.port = port;
 		this.replicaOf = replicaOf;
+		this.#nodeTimeoutMs = nodeTimeoutMs;
 		this.#launch = again;
 		this.#server = server;
 	}
@@ -119,7 +128,14 @@ class Member implements ClusterNode {
 	}
 
 	async restart(): Promise<void> {
-		this.#server = await this.#launch();
+		this.#server = await this.#launch(this.#nodeTimeoutMs);
+	}
+
+	/** The cluster is there: from now on its nodes are as patient with each other as was asked for. */
+	async formed(): Promise<void> {
+		const admin = new Redis(this.url);
+		await admin.call("CONFIG", "SET", "cluster-node-timeout", String(this.#nodeTimeoutMs));
+		admin.disconnect();
 	}
 }
 

@@ -140,14 +140,19 @@ function isExecutable(path: string): boolean {
 
 /**
  * A port nobody listens on. Not one the system gives to whoever asks for any: those go to outgoing connections too, and a
- * server that is started again on its port would now and then find it taken.
+ * server that is started again on its port would now and then find it taken. Nor one that was given out before: whoever
+ * has it may not listen yet.
  */
 export async function freePort(): Promise<number> {
 	for (;;) {
 		const port = randomInt(FIRST_PORT, FIRST_EPHEMERAL_PORT);
+		if (givenOut.has(port)) continue;
+		givenOut.add(port);
 		if (await isFree(port)) return port;
 	}
 }
+
+const givenOut = new Set<number>();
 
 function isFree(port: number): Promise<boolean> {
 	return new Promise((resolve) => {

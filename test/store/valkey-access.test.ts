@@ -103,7 +103,7 @@ describe.runIf(hasValkey())("a guarded server", () => {
 		const began = performance.now();
 		const url = `valkey://flowfabric:hunter2@127.0.0.1:${server.port}`;
 		const error = await refusal(url);
-		expect(performance.now() - began).toBeLessThan(5000);
+		expect(performance.now() - began).toBeLessThan(30_000);
 		expect(error.message).toMatch(/does not let this user in.*WRONGPASS/);
 		expect(JSON.stringify([error, error.message, error.stack, error.details])).not.toContain("hunter2");
 		const { code, out, err } = await runHere(["doctor", "--store", url]);

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { Redis } from "iovalkey";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import type { Notice, RecordFormat, Store, StoreOptions } from "../../src/store/port.ts";
+import { type Notice, type RecordFormat, type Store, type StoreOptions, unitOf } from "../../src/store/port.ts";
 import { LIBRARY_HASH } from "../../src/store/valkey/function-library.ts";
 import { LIBRARY, LIBRARY_VERSION } from "../../src/store/valkey/library.ts";
 import { openValkeyStore } from "../../src/store/valkey/open.ts";
@@ -13,6 +14,32 @@ import { sharedCluster } from "../servers/valkey-cluster.ts";
 import { hasValkey, startValkey, type ValkeyServer } from "../servers/valkey-server.ts";
 
 const newer = `#!lua name=flowfabric\nredis.register_function('ff${LIBRARY_VERSION + 1}_commit', function() return 0 end)`;
+
+/** The port of somebody in between who takes a moment, once, over the first request that fits and all behind it. */
+async function slowFrom(request: RegExp, port: number): Promise<number> {
+	let isSlow = true;
+	const between = createServer((client) => {
+		const server = connect(port, "127.0.0.1");
+		server.pipe(client);
+		let sent: Promise<unknown> = Promise.resolve();
+		client.on("data", (bytes) => {
+			if (isSlow && request.test(bytes.toString())) {
+				isSlow = false;
+				sent = realPatience.pause(SLOW_MS);
+			}
+			sent = sent.then(() => server.write(bytes));
+		});
+		for (const end of [client, server]) end.on("error", () => {}).on("close", () => [client, server].forEach(close));
+	});
+	await new Promise<void>((resolve) => between.listen(0, "127.0.0.1", resolve));
+	onTestFinished(() => void between.close());
+	return (between.address() as AddressInfo).port;
+}
+
+const close = (socket: Socket): void => void socket.destroy();
+
+/** Longer than a node may take to tell who has which slots before another one is asked. */
+const SLOW_MS = 1500;
 
 describe.runIf(hasValkey())("opening a store on Valkey", () => {
 	let server: ValkeyServer;
@@ -303,6 +330,19 @@ describe.runIf(hasValkey())("opening a store on Valkey", () => {
 		expect((await committed).results).toEqual([{ ok: true }]);
 	});
 
+	it("a walk over records does not show what was removed while it looked", async () => {
+		const store = await open(newUrl(), { partitions: 1 });
+		const { commit: version } = await commit(store, 0, [put("gone", "x"), put("there", "x")]);
+		const read = store.read.bind(store);
+		store.read = async (partition, keys) => {
+			store.read = read;
+			await commit(store, 0, [unitOf({ expected: [["gone", version]], removed: ["gone"] })]);
+			return read(partition, keys);
+		};
+		const { records } = await store.scan(0, undefined, 100);
+		expect(records.map(({ key }) => key)).toEqual(["there"]);
+	});
+
 	it("goes on when every connection was cut", async () => {
 		const store = await open(newUrl());
 		for (let n = 0; n < 5; n++) {
@@ -314,7 +354,7 @@ describe.runIf(hasValkey())("opening a store on Valkey", () => {
 
 	it("a server that is not there is refused, naming it", async () => {
 		const error = await refusal(
-			openValkeyStore("valkey://127.0.0.1:1", { format }, { ...realPatience, connectMs: 300 }),
+			openValkeyStore("valkey://127.0.0.1:1", { format }, { ...realPatience, connectMs: 3000 }),
 		);
 		expect(error).toMatchObject({
 			code: "store_unavailable",
@@ -333,6 +373,34 @@ describe.runIf(hasValkey())("opening a store on Valkey", () => {
 			expect(await refusal(open(`${server.url}?cluster=true`))).toMatchObject({
 				code: "store_invalid",
 				message: expect.stringMatching(/leave out/),
+			});
+		});
+
+		it("is opened although it is slow to tell who has which slots", async () => {
+			const { primaries } = await sharedCluster();
+			const slow = await slowFrom(/CLUSTER/i, primaries[0]?.port ?? 0);
+			let pauses = 0;
+			const pause = async (ms: number) => {
+				pauses += 1;
+				await realPatience.pause(ms);
+			};
+			const url = `valkey://127.0.0.1:${slow}?cluster=true&prefix=${randomUUID()}`;
+			const store = await openValkeyStore(url, { format }, { ...realPatience, pause });
+			onTestFinished(() => store.close());
+			expect(pauses).toBeGreaterThan(0);
+			expect(await commit(store, 0, [put("a", "")])).toMatchObject({ results: [{ ok: true }] });
+		});
+
+		it("is refused at once to a user that may not ask who has which slots", async () => {
+			const { primaries } = await sharedCluster();
+			const admin = new Redis(primaries[0]?.port ?? 0);
+			onTestFinished(() => admin.disconnect());
+			await admin.call("ACL", "SETUSER", "blind", "on", ">x", "~*", "&*", "+@all", "-cluster|slots");
+			const url = `valkey://blind:x@127.0.0.1:${primaries[0]?.port}?cluster=true&prefix=${randomUUID()}`;
+			const pause = () => Promise.reject(new Error("was waited for"));
+			expect(await refusal(openValkeyStore(url, { format }, { ...realPatience, pause }))).toMatchObject({
+				code: "store_unavailable",
+				message: expect.stringMatching(/NOPERM.*cluster\|slots/),
 			});
 		});
 

@@ -55,7 +55,8 @@ const inCluster: Faults = {
 };
 
 faultsOn("one server", oneServer, anywhere);
-faultsOn("a cluster", cluster, inCluster);
+// Nodes that take each other to have failed soon: that is a fault too.
+faultsOn("a cluster", () => cluster({ nodeTimeoutMs: 2000 }), inCluster);
 
 function faultsOn(name: string, open: () => Promise<Bed>, faults: Faults): void {
 	describe.runIf(hasValkey())(`${name} under load`, () => {

@@ -34,22 +34,24 @@ class StubbornHolder {
 		const fences = new Map<string, { leaseId: string; epoch: number }>();
 		while (fences.size < HELD) {
 			const who = { workerId: "stubborn", instanceId: "stubborn", kinds: ["stubborn"] };
-			const claimed = await ff.backend.leases.claim({ ...who, max: HELD, leaseMs: SHORT_LEASE_MS, waitMs: 1000 });
+			const claimed = await ff.backend.leases.claim({ ...who, max: HELD, leaseMs: LEASE_MS, waitMs: 1000 });
 			for (const { id, lease } of claimed) fences.set(id, { leaseId: lease.id, epoch: lease.epoch });
 		}
 		return new StubbornHolder(ff, fences);
 	}
 
+	/** It goes on renewing until all are done. */
 	async finish(): Promise<string[]> {
+		const held = [...this.#fences];
+		await Promise.all(held.map(([id, fence]) => this.#ff.backend.leases.complete(id, { fence })));
 		this.#over = true;
 		await Promise.all(this.#renewing);
-		for (const [id, fence] of this.#fences) await this.#ff.backend.leases.complete(id, { fence });
-		return [...this.#fences.keys()];
+		return held.map(([id]) => id);
 	}
 
 	async #renew(lease: { executionId: string; leaseId: string; epoch: number }): Promise<void> {
 		while (!this.#over) {
-			await this.#ff.backend.leases.renew({ leases: [lease] });
+			await this.#ff.backend.leases.renew({ leases: [lease], leaseMs: SHORT_LEASE_MS });
 			await sleep(SHORT_LEASE_MS / 3);
 		}
 	}

@@ -13,6 +13,9 @@ import { SettingsKey } from "./settings.ts";
 import { ValkeyStore } from "./store.ts";
 import { parseValkeyUrl } from "./url.ts";
 
+/** A cluster that does not yet tell who has which slots is asked again so soon. */
+const LOOK_AGAIN_MS = 100;
+
 /**
  * Opens the store at a URL, or makes it. Step by step, so that each is refused by its own name: the servers are reached
  * and new enough; the settings fit; the servers get our functions, which stops programs of an earlier version; records of
@@ -59,8 +62,9 @@ export async function openValkeyStore(
 }
 
 /** Reaches one server of those named, and through it all others. */
-async function reachServers(servers: Servers, { connectMs }: Patience): Promise<void> {
+async function reachServers(servers: Servers, patience: Patience): Promise<void> {
 	const { url, nodes } = servers;
+	const { connectMs } = patience;
 	const reached = await Promise.any(nodes.map((node) => reach(node, connectMs))).catch(() => undefined);
 	if (!reached)
 		throw nodes.map(({ lastError }) => lastError).find(Boolean) ?? new Error(`no answer within ${connectMs} ms`);
@@ -74,7 +78,19 @@ async function reachServers(servers: Servers, { connectMs }: Patience): Promise<
 				: `${url.shown}: is no node of a cluster; leave out ?cluster=true`,
 		);
 	}
-	if (url.cluster && !(await servers.refresh())) throw new Error("the cluster does not tell who has which slots");
+	if (url.cluster) await learnSlots(servers, patience);
+}
+
+/** Nodes with much to do may not answer at once. */
+async function learnSlots(servers: Servers, { connectMs, now, pause }: Patience): Promise<void> {
+	const deadline = now() + connectMs;
+	while (!(await servers.refresh())) {
+		if (isDenied(servers.lastError)) throw servers.lastError;
+		if (now() >= deadline) {
+			throw new Error(`the cluster does not tell who has which slots: ${wordsOf(servers.lastError)}`);
+		}
+		await pause(LOOK_AGAIN_MS);
+	}
 }
 
 async function reach(node: Node, ms: number): Promise<Node> {

@@ -24,6 +24,8 @@ export class Servers {
 	/** Gives a server the functions it lacks; throws when it must not have them. */
 	provide: (node: Node) => Promise<void> = async () => {};
 	readonly url: ValkeyUrl;
+	/** Why a server did not tell who has which slot, as far as known. */
+	lastError: unknown;
 	readonly #nodes = new Map<string, Node>();
 	/** By slot; a single server has all. */
 	readonly #owners: (Node | undefined)[] = new Array(SLOTS);
@@ -150,8 +152,9 @@ export class Servers {
 				if (this.#closed) return false;
 				this.#learn(node, ranges);
 				return true;
-			} catch {
+			} catch (error) {
 				// The next one may know.
+				this.lastError = error;
 			}
 		}
 		return false;

@@ -228,7 +228,9 @@ export class ValkeyStore implements Store {
 	async scan(partition: number, cursor: string | undefined, count: number) {
 		const at = this.#at(partition);
 		const { keys, next } = await this.#scanKeys(at, at.record(""), cursor, count);
-		return { ...(await this.read(partition, keys)), ...next };
+		const { time, records } = await this.read(partition, keys);
+		// What was removed meanwhile is not there.
+		return { time, records: records.filter(({ version }) => version > 0), ...next };
 	}
 
 	async scanBlobs(partition: number, cursor: string | undefined, count: number) {
