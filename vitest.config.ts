@@ -5,7 +5,8 @@ export default defineConfig({
 	test: {
 		include: ["test/**/*.test.ts"],
 		globalSetup: "./test/build-first.ts",
-		testTimeout: 60_000,
+		// For a machine that is three times as slow and has other things to do.
+		testTimeout: 180_000,
 		hookTimeout: 60_000,
 		// What is broken for a whole suite, as its server, would otherwise be waited for once per case.
 		bail: 10,
