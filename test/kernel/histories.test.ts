@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { History } from "./history.ts";
-import { step } from "./history-steps.ts";
+import { type Step, step } from "./history-steps.ts";
 
 const fenced = ["complete", "fail", "delay", "release", "renew", "progress"];
 const refusals = ["fence_required", "stale_lease", "lease_expired", "lease_revoked", "execution_not_active"];
@@ -20,22 +20,26 @@ const everywhere = [
 	...["nothing", "delay", "lease", "attempt", "queue", "deadline", "grace", "retention"].map((what) => `tick ${what}`),
 ];
 
+const histories = fc.array(step, { minLength: 40, maxLength: 150 });
+const MOST_MORE = 2000;
+
 describe("random histories", () => {
 	const reached = new Set<string>();
+	const live = (steps: readonly Step[]) => {
+		const history = new History();
+		for (const each of steps) history.live(each);
+		for (const answer of history.answers) reached.add(answer);
+	};
 
 	/** fast-check prints the seed and the shortest history that fails. */
 	it("are lived through by the rules as by the plain model of the specification", () => {
-		fc.assert(
-			fc.property(fc.array(step, { minLength: 40, maxLength: 150 }), (steps) => {
-				const history = new History();
-				for (const each of steps) history.live(each);
-				for (const answer of history.answers) reached.add(answer);
-			}),
-			{ numRuns: 1000 },
-		);
+		fc.assert(fc.property(histories, live), { numRuns: 1000 });
 	});
 
+	/** The rarest answer is given in about one of two hundred: a thousand may, once in a while, go without it. */
 	it("go everywhere: each command met each of its answers, and each timer fired", () => {
-		expect(everywhere.filter((answer) => !reached.has(answer))).toEqual([]);
+		const missing = () => everywhere.filter((answer) => !reached.has(answer));
+		for (let more = 0; more < MOST_MORE && missing().length > 0; more += 100) fc.sample(histories, 100).forEach(live);
+		expect(missing()).toEqual([]);
 	});
 });
