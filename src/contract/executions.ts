@@ -16,6 +16,7 @@ import {
 	priority,
 	text,
 	time,
+	wellFormedText,
 } from "./fields.ts";
 import { tags } from "./tags.ts";
 import { shape } from "./validate.ts";
@@ -92,7 +93,7 @@ const createFields = {
 	priority: Type.Optional(priority),
 	tags: Type.Optional(tags),
 	requiredCapabilities: Type.Optional(capabilities("What a worker must offer to be given it")),
-	fairnessKey: Type.Optional(text(1, 256, "Keys of the same priority are served in turn")),
+	fairnessKey: Type.Optional(wellFormedText(1, 256, "Keys of the same priority are served in turn")),
 	delayUntil: Type.Optional(time),
 	delayMs: Type.Optional(duration(0, "Not before this long from now")),
 	idempotencyKey: Type.Optional(

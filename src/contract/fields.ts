@@ -18,6 +18,17 @@ export function text(minLength: number, maxLength: number, description: string):
 	});
 }
 
+/** Text that names a queue: not every store could list one with half a character in it. */
+export function wellFormedText(minLength: number, maxLength: number, description: string): TString {
+	return Type.String({
+		minLength,
+		maxLength,
+		pattern: "^\\P{Cs}*$",
+		description,
+		allowed: `must be a string of ${minLength} to ${maxLength} characters, none of them a lone surrogate`,
+	});
+}
+
 export function duration(minimum: number, description: string): TInteger {
 	return Type.Integer({
 		minimum,
@@ -39,7 +50,7 @@ export const lane = Type.String({
 	allowed: "must be 1 to 64 printable ASCII characters without comma",
 });
 
-export const kind = text(1, 256, "Which handler runs it");
+export const kind = wellFormedText(1, 256, "Which handler runs it");
 
 export const executionId = Type.String({
 	pattern: "^ex_[0-9a-f]{32}_(0|[1-9][0-9]{0,4})$",

@@ -13,6 +13,9 @@ afterEach(() => engine?.close());
 /** A store some of whose partitions do not answer, and whose notices may get lost. */
 class Trouble extends MemoryStore {
 	readonly down = new Set<number>();
+	/** Partitions that refuse commits, for good. */
+	readonly readOnly = new Set<number>();
+	noBlobs = false;
 	deaf = false;
 	asked = 0;
 	readonly #listeners: ((notice: Notice) => void)[] = [];
@@ -36,6 +39,16 @@ class Trouble extends MemoryStore {
 	override async first(...question: Parameters<MemoryStore["first"]>) {
 		this.#refuse(question[0]);
 		return super.first(...question);
+	}
+
+	override async commit(...given: Parameters<MemoryStore["commit"]>) {
+		if (this.readOnly.has(given[0])) throw new StoreError("may not be written", { applied: "no", passing: false });
+		return super.commit(...given);
+	}
+
+	override async readBlobs(...given: Parameters<MemoryStore["readBlobs"]>) {
+		if (this.noBlobs) throw new StoreError("cannot be read", { applied: "no", passing: false });
+		return super.readBlobs(...given);
 	}
 
 	override onNotice(listener: (notice: Notice) => void): void {
@@ -65,7 +78,7 @@ async function start(partitions: number) {
 	await started.start();
 	const { executions, leases } = new LocalBackend({ engine: started, actor: "test", retentionMs: 0 });
 	const claim = (waitMs = 0, max = 1) => leases.claim({ workerId: "w", instanceId: "i", max, waitMs });
-	return { store, faults, executions, claim };
+	return { store, faults, executions, leases, claim };
 }
 
 /** Work written past the engine, as by one on another machine. */
@@ -118,6 +131,35 @@ describe("a partition that cannot be read", () => {
 		await expect(claim()).rejects.toMatchObject({ code: "store_unavailable", retryable: true });
 		store.down.delete(2);
 		await claim();
+	});
+});
+
+describe("a claim that has taken something", () => {
+	const who = { workerId: "w", instanceId: "i", max: 8 };
+
+	it("brings it although what comes behind fails", async () => {
+		const { store, executions, leases } = await start(2);
+		const [first, second] = [await executions.create({ kind: "job" }), await executions.create({ kind: "job" })];
+		const at = (id: string) => (slotOfId("ex", id) ?? 0) % 2;
+		let other = await executions.create({ kind: "job", lane: "other" });
+		while (at(other.id) === at(first.id)) other = await executions.create({ kind: "job", lane: "other" });
+		if (at(second.id) !== at(first.id)) await executions.cancel(second.id);
+		store.readOnly.add(at(other.id));
+		const taken = await leases.claim({ ...who, lanes: ["default", "other"] });
+		expect(taken.map(({ id }) => id)).toContain(first.id);
+		store.readOnly.clear();
+	});
+
+	it("gives back what cannot be read, which is no reclaim", async () => {
+		const { store, executions, leases } = await start(1);
+		const large = await executions.create({ kind: "job", input: "x".repeat(200_000) });
+		const small = await executions.create({ kind: "job", input: 1 });
+		store.noBlobs = true;
+		expect((await leases.claim(who)).map(({ id }) => id)).toEqual([small.id]);
+		await expect(leases.claim(who)).rejects.toMatchObject({ code: "store_unavailable" });
+		store.noBlobs = false;
+		expect(await executions.get(large.id)).toMatchObject({ publicState: "waiting", reclaims: 0 });
+		expect((await leases.claim(who)).map(({ id }) => id)).toEqual([large.id]);
 	});
 });
 

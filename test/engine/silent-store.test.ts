@@ -23,3 +23,13 @@ it("a caller is told when a store that was never heard does not answer", async (
 	expect(told).toMatchObject({ code: "store_unavailable", retryable: true });
 	expect(asked).toBeLessThan(200);
 });
+
+it("a caller is told at once when a store refuses for good", async () => {
+	const clock = new VirtualClock();
+	const store = new MemoryStore(1, clock.now);
+	const engine = new Engine({ store, clock });
+	await engine.start();
+	store.read = () => Promise.reject(new StoreError("not for you", { applied: "no", passing: false }));
+	const told = engine.runner(0).run({ op: "replay", executionId: `ex_${"0".repeat(32)}_0` } as { op: string });
+	await expect(told).rejects.toMatchObject({ code: "store_unavailable" });
+});

@@ -119,6 +119,17 @@ describe.runIf(hasValkey())("a guarded server", () => {
 		);
 	});
 
+	it("a user that may not publish commits all the same, and every commit gets a number of its own", async () => {
+		await client.call("ACL", "SETUSER", "silent", "on", ">x", "~*", "&*", "+@all", "-pubsub", "-publish");
+		const ff = await FlowFabric.open(`valkey://silent:x@127.0.0.1:${server.port}?${prefix()}`, {
+			partitions: 1,
+			onFault: () => {},
+		});
+		onTestFinished(() => ff.close());
+		const runs = [await ff.submit("job"), await ff.submit("job")];
+		for (const { id } of runs) expect((await ff.events(id)).events).toHaveLength(1);
+	});
+
 	it("keeps what is in another database out of the way", async () => {
 		const store = `127.0.0.1:${server.port}`;
 		await works(`valkey://${store}/1`);

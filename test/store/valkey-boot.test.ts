@@ -1,5 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Redis } from "iovalkey";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type Notice, type RecordFormat, type Store, type StoreOptions, unitOf } from "../../src/store/port.ts";
@@ -11,7 +14,7 @@ import { recordsOf } from "../conformance/scanned.ts";
 import { format } from "../conformance/stores.ts";
 import { entry, put } from "../conformance/trial.ts";
 import { sharedCluster } from "../servers/valkey-cluster.ts";
-import { hasValkey, startValkey, type ValkeyServer } from "../servers/valkey-server.ts";
+import { hasValkey, launch, startValkey, type ValkeyServer } from "../servers/valkey-server.ts";
 
 const newer = `#!lua name=flowfabric\nredis.register_function('ff${LIBRARY_VERSION + 1}_commit', function() return 0 end)`;
 
@@ -301,7 +304,7 @@ describe.runIf(hasValkey())("opening a store on Valkey", () => {
 			heard.push(notice);
 			if (notice.partition === 1) listener();
 		});
-		const channel = `${new URL(url).searchParams.get("prefix")}notices`;
+		const channel = `${new URL(url).searchParams.get("prefix")}notices:0`;
 		const gaps = [0, 1].map((partition) => ({ partition, queues: [], changed: [], gap: true }));
 		for (const message of [
 			"",
@@ -328,6 +331,39 @@ describe.runIf(hasValkey())("opening a store on Valkey", () => {
 		expect(first).toBe("waits");
 		await client.replicaof("NO", "ONE");
 		expect((await committed).results).toEqual([{ ok: true }]);
+	});
+
+	it("a database the server does not have is refused, not another one used", async () => {
+		expect(await refusal(open(newUrl().replace("?", "/99?")))).toMatchObject({
+			code: "store_invalid",
+			message: expect.stringMatching(/no database 99/),
+		});
+	});
+
+	it("stores of the same prefix in two databases do not hear each other", async () => {
+		const url = newUrl();
+		const [one, two] = [await open(url), await open(url.replace("?", "/1?"))];
+		const again = await open(url.replace("?", "/1?"));
+		const heard: string[] = [];
+		const both = new Promise<void>((resolve) => {
+			again.onNotice(({ queues }) => heard.push(...queues) && queues.includes("end") && resolve());
+		});
+		await commit(one, 0, [{ ...put("a", ""), indexAdded: [entry("elsewhere", 1, "a")] }]);
+		await commit(two, 0, [{ ...put("a", ""), indexAdded: [entry("end", 1, "a")] }]);
+		await both;
+		expect(heard).toEqual(["end"]);
+	});
+
+	it("on a server that is full is still read, and told so when written", async () => {
+		const store = await open(newUrl());
+		await commit(store, 0, [{ ...put("a", "x"), indexAdded: [entry("q", 1, "a")] }]);
+		const { time } = await store.read(0, []);
+		await client.config("SET", "maxmemory", "1");
+		onTestFinished(async () => void (await client.config("SET", "maxmemory", "0")));
+		expect((await store.read(0, ["a"])).records).toMatchObject([{ doc: "x" }]);
+		expect((await store.first(0, "q", 1)).entries).toEqual([{ key: "a", score: 1 }]);
+		const full = store.commit(0, { engine: "full", number: 1, at: time, units: [put("b", "")] });
+		await expect(full).rejects.toMatchObject({ applied: "no", message: expect.stringMatching(/OOM/) });
 	});
 
 	it("a walk over records does not show what was removed while it looked", async () => {
@@ -389,6 +425,28 @@ describe.runIf(hasValkey())("opening a store on Valkey", () => {
 			onTestFinished(() => store.close());
 			expect(pauses).toBeGreaterThan(0);
 			expect(await commit(store, 0, [put("a", "")])).toMatchObject({ results: [{ ok: true }] });
+		});
+
+		it("is used although a node named first is not in it, or no longer", async () => {
+			const { primaries } = await sharedCluster();
+			const folder = await mkdtemp(join(tmpdir(), "flowfabric-outsider-"));
+			const outsider = await launch({ folder, settings: ["--cluster-enabled", "yes", "--cluster-port", "0"] });
+			onTestFinished(async () => {
+				await outsider.end();
+				await rm(folder, { recursive: true });
+			});
+			const hosts = `127.0.0.1:${outsider.port},127.0.0.1:${primaries[1]?.port}`;
+			const store = await open(`valkey://${hosts}?cluster=true&prefix=${randomUUID()}`);
+			for (let n = 0; n < 3; n++) {
+				for (const { url } of primaries) {
+					const admin = new Redis(url);
+					await admin.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+					admin.disconnect();
+				}
+				for (let partition = 0; partition < 8; partition++) {
+					expect((await commit(store, partition, [put(`${n}`, "")])).results).toEqual([{ ok: true }]);
+				}
+			}
 		});
 
 		it("is refused at once to a user that may not ask who has which slots", async () => {

@@ -1,7 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { FlowFabric } from "../../src/index.ts";
 import { slotOfId } from "../../src/kernel/ids.ts";
+import { openValkeyStore } from "../../src/store/valkey/open.ts";
+import { recordsOf } from "../conformance/scanned.ts";
+import { format } from "../conformance/stores.ts";
+import { put } from "../conformance/trial.ts";
 import { hasValkey } from "../servers/valkey-server.ts";
 import { type Bed, type BedNode, cluster } from "./beds.ts";
 import { Load } from "./load.ts";
@@ -114,4 +118,20 @@ describe.runIf(hasValkey())("a slot that moves key by key under load", () => {
 		expect(holding).toBe(HELD);
 		expect(load.failures).toBe(0);
 	});
+});
+
+test.runIf(hasValkey())("a walk over records finds them all, although their slot has moved since", async () => {
+	const bed = await cluster();
+	const store = await openValkeyStore(bed.url, { format, partitions: 1 });
+	onTestFinished(async () => {
+		await store.close();
+		await bed.discard();
+	});
+	const units = Array.from({ length: 30 }, (_, n) => put(`record ${n}`, ""));
+	await store.commit(0, { engine: "e", number: 1, at: (await store.read(0, [])).time, units });
+	const slot = slotOfPartition(0, 1);
+	const from = bed.primaries[Math.floor((slot * 3) / 16384)] as BedNode;
+	const to = bed.primaries.find((node) => node !== from) as BedNode;
+	await migrateSlot(slot, from, to, bed.primaries, 0);
+	expect(await recordsOf(store, 0)).toHaveLength(30);
 });

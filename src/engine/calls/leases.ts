@@ -58,7 +58,29 @@ export class LocalLeases implements LeaseCalls {
 				: claimRequests.claim(claim, requestId, signal, isFirst),
 		);
 		const views = records.map((record) => this.#claimed(record));
-		return views.some((view) => view instanceof Promise) ? Promise.all(views) : (views as ClaimedExecution[]);
+		if (!views.some((view) => view instanceof Promise)) return views as ClaimedExecution[];
+		// Whoever can repeat the claim is given all of it then.
+		return requestId === undefined ? this.#readable(records, views) : Promise.all(views);
+	}
+
+	/** Work whose input cannot be read just now goes back at once: its caller would not know of the lease. */
+	async #readable(
+		records: readonly ExecutionRecord[],
+		views: readonly (ClaimedExecution | Promise<ClaimedExecution>)[],
+	): Promise<ClaimedExecution[]> {
+		const results = await Promise.allSettled(views);
+		const readable = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+		const failures = results.flatMap((result, n) =>
+			result.status === "rejected" ? [{ record: records[n] as ExecutionRecord, error: result.reason as unknown }] : [],
+		);
+		await Promise.all(failures.map(({ record }) => this.#giveBack(record)));
+		if (readable.length === 0 && failures[0]) throw failures[0].error;
+		return readable;
+	}
+
+	/** If it cannot be, its lease lapses. */
+	async #giveBack({ id, lease }: ExecutionRecord): Promise<void> {
+		if (lease) await this.release(id, { fence: { leaseId: lease.id, epoch: lease.epoch } }).catch(() => {});
 	}
 
 	async grant(request: protocol.GrantRequest, signal?: AbortSignal): Promise<GrantView | null> {

@@ -155,8 +155,18 @@ export class ClaimDispatcher {
 		slow.catch(() => {});
 	}
 
+	/** What was claimed must be told even if what comes behind it fails, or nobody would know of its lease. */
 	async #take(claim: Claim, search: Search): Promise<ExecutionRecord[]> {
 		const taken: ExecutionRecord[] = [];
+		try {
+			await this.#takeInto(taken, claim, search);
+		} catch (error) {
+			if (taken.length === 0) throw error;
+		}
+		return taken;
+	}
+
+	async #takeInto(taken: ExecutionRecord[], claim: Claim, search: Search): Promise<void> {
 		let budget = INPUT_BUDGET;
 		for (const lane of claim.lanes) {
 			const before = taken.length;
@@ -179,12 +189,11 @@ export class ClaimDispatcher {
 				if (search.passes <= 0) break;
 			}
 		}
-		return taken;
 	}
 
 	/**
 	 * Takes all shares at once, the budget of input split among them; only if nothing fits that way one after the other.
-	 * What was claimed must be told even if another partition failed, or nobody would know of its lease.
+	 * One that could not be taken is told of only if none could.
 	 */
 	async #takeShares(
 		claim: Claim,

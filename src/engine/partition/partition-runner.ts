@@ -350,9 +350,10 @@ export class PartitionRunner {
 				await this.#memory.fetch(needs, (question) => this.#line.ask(question));
 				this.#line.worked();
 				return true;
-			} catch {
+			} catch (error) {
 				this.#line.failed();
-				if (this.#closed || this.#line.trouble > CALL_TIMEOUT_MS) return false;
+				const hopeless = error instanceof StoreError && !error.passing;
+				if (hopeless || this.#closed || this.#line.trouble > CALL_TIMEOUT_MS) return false;
 				await this.#line.pause(tries);
 			}
 		}

@@ -75,9 +75,10 @@ end
 
 -- Whoever commits knows what it did: with nobody else to hear of it there is nothing to say. Its own channel tells that
 -- the one listener is itself; a cluster's nodes know only their own listeners, so there it has none and all is said.
+-- A user that may not ask, or not say, has committed all the same.
 local function isAlone(args)
 	if args[OWN_CHANNEL] == '' then return false end
-	local heard = redis.call('PUBSUB', 'NUMSUB', args[CHANNEL], args[OWN_CHANNEL])
+	local heard = redis.pcall('PUBSUB', 'NUMSUB', args[CHANNEL], args[OWN_CHANNEL])
 	return heard[2] == 1 and heard[4] == 1
 end
 
@@ -110,7 +111,7 @@ local function notify(args, time, commits, notice, docs, member)
 	for _, name in ipairs(notice.changed) do told[#told + 1] = name end
 	-- What entries units moved in turn came to is not known.
 	if #notice.filled > 0 and not notice.inTurn then addNews(told, notice, docs, member) end
-	redis.call('PUBLISH', args[CHANNEL], cjson.encode(told))
+	redis.pcall('PUBLISH', args[CHANNEL], cjson.encode(told))
 end
 
 -- Of these names those that somebody watches are told; a watch that has ended is let go.
@@ -288,18 +289,18 @@ local function commit(keys, args)
 		call('HSET', keys[LOG], commitsText, #replies > 0 and eventsLeft(args, lost, units) or args[EVENTS])
 	end
 	moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
-	if header[4] and tonumber(header[4]) > time then
-		local written = told > 0 and { EVENT_LOG } or {}
-		for k = 1, nRecords do if docNow[k] then written[#written + 1] = member(k) end end
-		tellWatched(keys, time, written, notice)
-	end
-	notify(args, timeText, commitsText, notice, docNow, member)
 	if writes then
 		local memo = args[NUMBER] .. stamp .. ' ' .. timeText .. (#replies > 0 and ' l' .. cmsgpack.pack(replies) or ' a')
 		call('HSET', keys[HEADER], 'time', timeText, 'commits', commitsText, args[ENGINE], memo)
 	else
 		call('HSET', keys[HEADER], 'time', timeText)
 	end
+	if header[4] and tonumber(header[4]) > time then
+		local written = told > 0 and { EVENT_LOG } or {}
+		for k = 1, nRecords do if docNow[k] then written[#written + 1] = member(k) end end
+		tellWatched(keys, time, written, notice)
+	end
+	notify(args, timeText, commitsText, notice, docNow, member)
 	return { time, commits, 1, unpack(replies) }
 end
 `;

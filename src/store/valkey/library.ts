@@ -8,9 +8,19 @@ import { COMMIT_FUNCTION } from "./commit-function.ts";
 export const LIBRARY_VERSION = 1;
 
 const functions = ["commit", "read", "ask", "behind", "events", "watch", "sweep"] as const;
+const roomless: ReadonlySet<string> = new Set(["read", "ask", "behind", "events", "sweep"]);
 
 /** A function's name in the server. */
 export const functionName = (name: (typeof functions)[number]): string => `ff${LIBRARY_VERSION}_${name}`;
+
+/**
+ * A server that is full refuses whatever may write, so those that need no room say so. They are not called reading ones: a
+ * primary that has been demoted would answer them with what was.
+ */
+function registration(name: (typeof functions)[number]): string {
+	const flags = roomless.has(name) ? ", flags = { 'allow-oom' }" : "";
+	return `function_name = '${functionName(name)}', callback = ${name}${flags}`;
+}
 
 /**
  * What runs inside the server: one function that applies a batch and a few that read. It knows no rules; it compares
@@ -213,5 +223,5 @@ local function sweep(keys, args)
 	return { time, swept }
 end
 
-${functions.map((name) => `redis.register_function('${functionName(name)}', ${name})`).join("\n")}
+${functions.map((name) => `redis.register_function{ ${registration(name)} }`).join("\n")}
 `;

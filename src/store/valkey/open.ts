@@ -11,7 +11,7 @@ import { awaitVersion } from "./server-version.ts";
 import { Servers } from "./servers.ts";
 import { SettingsKey } from "./settings.ts";
 import { ValkeyStore } from "./store.ts";
-import { parseValkeyUrl } from "./url.ts";
+import { parseValkeyUrl, type ValkeyUrl } from "./url.ts";
 
 /** A cluster that does not yet tell who has which slots is asked again so soon. */
 const LOOK_AGAIN_MS = 100;
@@ -69,6 +69,8 @@ async function reachServers(servers: Servers, patience: Patience): Promise<void>
 	if (!reached)
 		throw nodes.map(({ lastError }) => lastError).find(Boolean) ?? new Error(`no answer within ${connectMs} ms`);
 	await reached.ask(["PING"]);
+	// The driver goes on without the database it could not have, which would be into another store.
+	if (url.database > 0) await selectDatabase(reached, url);
 	const isNode = (await infoOf(reached)).get("cluster_enabled") === "1";
 	if (isNode !== url.cluster) {
 		throw new StoreOpenError(
@@ -79,6 +81,15 @@ async function reachServers(servers: Servers, patience: Patience): Promise<void>
 		);
 	}
 	if (url.cluster) await learnSlots(servers, patience);
+}
+
+async function selectDatabase(node: Node, { shown, database }: ValkeyUrl): Promise<void> {
+	try {
+		await node.ask(["SELECT", String(database)]);
+	} catch (error) {
+		if (isDenied(error) || !/DB index/i.test(wordsOf(error))) throw error;
+		throw new StoreOpenError("store_invalid", `${shown}: the server has no database ${database}`, {}, error);
+	}
 }
 
 /** Nodes with much to do may not answer at once. */

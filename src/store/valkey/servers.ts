@@ -30,6 +30,7 @@ export class Servers {
 	/** By slot; a single server has all. */
 	readonly #owners: (Node | undefined)[] = new Array(SLOTS);
 	#refreshing: Promise<boolean> | undefined;
+	#refreshes = 0;
 	#closed = false;
 
 	constructor(url: ValkeyUrl) {
@@ -137,7 +138,7 @@ export class Servers {
 		}
 	}
 
-	/** Asks the cluster who has which slot; false when nobody answered. */
+	/** Asks the cluster who has which slot; false when nobody knew. */
 	refresh(): Promise<boolean> {
 		this.#refreshing ??= this.#refresh().finally(() => {
 			this.#refreshing = undefined;
@@ -145,19 +146,28 @@ export class Servers {
 		return this.#refreshing;
 	}
 
+	/**
+	 * Whoever knows of every slot is believed. One that has left the cluster knows of none, and one that is cut off from the
+	 * others knows what was: so each time another is asked first, and without an answer for every slot the fullest counts.
+	 */
 	async #refresh(): Promise<boolean> {
-		for (const node of this.nodes) {
+		const nodes = this.nodes;
+		const first = this.#refreshes++ % nodes.length;
+		let best: { node: Node; ranges: SlotRange[]; slots: number } | undefined;
+		for (const node of [...nodes.slice(first), ...nodes.slice(0, first)]) {
 			try {
 				const ranges = (await within(LOOK_MS, node.send(["CLUSTER", "SLOTS"]))) as SlotRange[];
-				if (this.#closed) return false;
-				this.#learn(node, ranges);
-				return true;
+				const slots = ranges.reduce((sum, [from, to]) => sum + to - from + 1, 0);
+				if (slots > (best?.slots ?? 0)) best = { node, ranges, slots };
+				if (slots === SLOTS) break;
 			} catch (error) {
 				// The next one may know.
 				this.lastError = error;
 			}
 		}
-		return false;
+		if (!best || this.#closed) return false;
+		this.#learn(best.node, best.ranges);
+		return true;
 	}
 
 	#learn(teller: Node, ranges: readonly SlotRange[]): void {

@@ -227,17 +227,17 @@ export class ValkeyStore implements Store {
 
 	async scan(partition: number, cursor: string | undefined, count: number) {
 		const at = this.#at(partition);
-		const { keys, next } = await this.#scanKeys(at, at.record(""), cursor, count);
+		const { keys, ...end } = await this.#scanKeys(at, at.record(""), cursor, count);
 		const { time, records } = await this.read(partition, keys);
 		// What was removed meanwhile is not there.
-		return { time, records: records.filter(({ version }) => version > 0), ...next };
+		return { time, records: records.filter(({ version }) => version > 0), ...this.#goOn(at, end) };
 	}
 
 	async scanBlobs(partition: number, cursor: string | undefined, count: number) {
 		const at = this.#at(partition);
-		const { keys, next } = await this.#scanKeys(at, at.blob(""), cursor, count);
+		const { keys, ...end } = await this.#scanKeys(at, at.blob(""), cursor, count);
 		const { time } = await this.read(partition, []);
-		return { time, keys, ...next };
+		return { time, keys, ...this.#goOn(at, end) };
 	}
 
 	/**
@@ -258,7 +258,17 @@ export class ValkeyStore implements Store {
 			next = then;
 			steps += 1;
 		} while (next !== "0" && keys.size < count && steps < MOST_SCAN_STEPS);
-		return { keys: [...keys], next: next === "0" ? {} : { cursor: `${owner} ${next}` } };
+		return { keys: [...keys], owner, next };
+	}
+
+	/**
+	 * Where a scan goes on. SCAN names no key, so a server never says that it has no longer got the partition; the read
+	 * that follows does, and then the scan begins anew where it is now.
+	 */
+	#goOn(at: Place, { owner, next }: { owner: string; next: string }): { cursor?: string } {
+		const ownerNow = this.#servers.addressOf(at.slot);
+		if (ownerNow !== owner) return { cursor: `${ownerNow} 0` };
+		return next === "0" ? {} : { cursor: `${owner} ${next}` };
 	}
 
 	watch(partition: number, key: string): () => void {

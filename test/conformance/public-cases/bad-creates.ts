@@ -13,6 +13,8 @@ const badCreates: Record<string, [request: unknown, field: string]> = {
 	"an empty kind": [{ kind: "" }, "kind"],
 	"a kind that is no string": [{ kind: 7 }, "kind"],
 	"a kind of 257 characters": [{ kind: text(257) }, "kind"],
+	"a kind with half a character": [{ kind: "a\ud800" }, "kind"],
+	"a fairness key with half a character": [{ kind: "job", fairnessKey: "\udca9a" }, "fairnessKey"],
 	"an unknown field": [{ kind: "job", prioritty: 1 }, "prioritty"],
 	"an unknown field of the policy": [policy({ retries: 3 }), "policy.retries"],
 	"an unknown field of the retry policy": [policy({ retry: { max: 3 } }), "policy.retry.max"],
