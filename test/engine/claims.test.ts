@@ -16,6 +16,7 @@ class Trouble extends MemoryStore {
 	/** Partitions that refuse commits, for good. */
 	readonly readOnly = new Set<number>();
 	noBlobs = false;
+	lostBlobs = false;
 	deaf = false;
 	asked = 0;
 	readonly #listeners: ((notice: Notice) => void)[] = [];
@@ -48,7 +49,8 @@ class Trouble extends MemoryStore {
 
 	override async readBlobs(...given: Parameters<MemoryStore["readBlobs"]>) {
 		if (this.noBlobs) throw new StoreError("cannot be read", { applied: "no", passing: false });
-		return super.readBlobs(...given);
+		const { time, blobs } = await super.readBlobs(...given);
+		return { time, blobs: this.lostBlobs ? blobs.map(() => undefined) : blobs };
 	}
 
 	override onNotice(listener: (notice: Notice) => void): void {
@@ -165,6 +167,15 @@ describe("a claim that has taken something", () => {
 		expect(await executions.get(large.id)).toMatchObject({ publicState: "waiting", reclaims: 0 });
 		expect((await leases.claim(who)).map(({ id }) => id)).toEqual([large.id]);
 	});
+});
+
+it("work whose input is lost hides nothing behind it", async () => {
+	const { store, executions, claim } = await start(1);
+	await executions.create({ kind: "job", input: "x".repeat(200_000) });
+	const { id } = await executions.create({ kind: "job", input: 1 });
+	store.lostBlobs = true;
+	await expect(claim()).rejects.toMatchObject({ retryable: false });
+	expect((await claim()).map((execution) => execution.id)).toEqual([id]);
 });
 
 describe("a claim that does not wait", () => {

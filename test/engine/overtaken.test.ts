@@ -6,16 +6,22 @@ const who = { workerId: "w", instanceId: "i" };
 let group: EngineGroup;
 afterEach(() => group.close());
 
-/** Two engines, both claimed from; then each gets work of its own, `two` so much later than `one`. */
-async function bothWithWork(laterMs: number) {
+/** Two engines that know of each other that they are claimed from. */
+async function bothClaimedFrom() {
 	group = new EngineGroup(8);
-	const { clock } = group;
 	const [one, two] = [await group.start("one"), await group.start("two")];
 	const leave = new AbortController();
 	const waiting = [one, two].map(({ backend }) => backend.leases.claim({ ...who, waitMs: 30_000 }, leave.signal));
 	await group.meet();
 	leave.abort();
 	await Promise.all(waiting);
+	return { one, two };
+}
+
+/** Each of two engines gets work of its own, `two` so much later than `one`. */
+async function bothWithWork(laterMs: number) {
+	const { one, two } = await bothClaimedFrom();
+	const { clock } = group;
 	const [older] = await one.backend.executions.createMany([{ kind: "job" }]);
 	await clock.advance(laterMs);
 	const own = await two.backend.executions.createMany(Array.from({ length: 4 }, () => ({ kind: "job" })));
@@ -45,13 +51,7 @@ it("work of another engine that is hardly older is left to it while there is oth
 });
 
 it("new work of another engine is there at once for a claim that does not wait", async () => {
-	group = new EngineGroup(8);
-	const [one, two] = [await group.start("one"), await group.start("two")];
-	const leave = new AbortController();
-	const waiting = [one, two].map(({ backend }) => backend.leases.claim({ ...who, waitMs: 30_000 }, leave.signal));
-	await group.meet();
-	leave.abort();
-	await Promise.all(waiting);
+	const { one, two } = await bothClaimedFrom();
 	// The first claim of a while looks everywhere; what is asked here is what the others do.
 	expect(await two.backend.leases.claim(who)).toEqual([]);
 	const made = await one.backend.executions.createMany(Array.from({ length: 4 }, () => ({ kind: "job" })));

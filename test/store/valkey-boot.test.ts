@@ -14,7 +14,7 @@ import { recordsOf } from "../conformance/scanned.ts";
 import { format } from "../conformance/stores.ts";
 import { entry, put } from "../conformance/trial.ts";
 import { sharedCluster } from "../servers/valkey-cluster.ts";
-import { hasValkey, launch, startValkey, type ValkeyServer } from "../servers/valkey-server.ts";
+import { freePort, hasValkey, launch, startValkey, type ValkeyServer } from "../servers/valkey-server.ts";
 
 const newer = `#!lua name=flowfabric\nredis.register_function('ff${LIBRARY_VERSION + 1}_commit', function() return 0 end)`;
 
@@ -430,7 +430,8 @@ describe.runIf(hasValkey())("opening a store on Valkey", () => {
 		it("is used although a node named first is not in it, or no longer", async () => {
 			const { primaries } = await sharedCluster();
 			const folder = await mkdtemp(join(tmpdir(), "flowfabric-outsider-"));
-			const outsider = await launch({ folder, settings: ["--cluster-enabled", "yes", "--cluster-port", "0"] });
+			const busPort = String(await freePort());
+			const outsider = await launch({ folder, settings: ["--cluster-enabled", "yes", "--cluster-port", busPort] });
 			onTestFinished(async () => {
 				await outsider.end();
 				await rm(folder, { recursive: true });

@@ -63,7 +63,10 @@ export class LocalLeases implements LeaseCalls {
 		return requestId === undefined ? this.#readable(records, views) : Promise.all(views);
 	}
 
-	/** Work whose input cannot be read just now goes back at once: its caller would not know of the lease. */
+	/**
+	 * Work whose input cannot be read just now goes back at once: its caller would not know of the lease. What nobody will
+	 * ever read keeps it until it lapses: back at the head of its queue it would hide what stands behind.
+	 */
 	async #readable(
 		records: readonly ExecutionRecord[],
 		views: readonly (ClaimedExecution | Promise<ClaimedExecution>)[],
@@ -73,7 +76,8 @@ export class LocalLeases implements LeaseCalls {
 		const failures = results.flatMap((result, n) =>
 			result.status === "rejected" ? [{ record: records[n] as ExecutionRecord, error: result.reason as unknown }] : [],
 		);
-		await Promise.all(failures.map(({ record }) => this.#giveBack(record)));
+		const passing = failures.filter(({ error }) => error instanceof FlowFabricError && error.retryable);
+		await Promise.all(passing.map(({ record }) => this.#giveBack(record)));
 		if (readable.length === 0 && failures[0]) throw failures[0].error;
 		return readable;
 	}
