@@ -14,6 +14,12 @@ interface Round {
 /** Rounds that are not counted, on both sides: a process that has just started still compiles its own code. */
 const WARM_UP = 3;
 
+/**
+ * How often the two take turns within a round. What else runs on the machine comes and goes in seconds: turns of a
+ * fraction of one meet the same machine, and a round is the sum of them.
+ */
+const TURNS = 10;
+
 /** Whole lifecycles beside BullMQ's: same process, driver, server and payload, in turn. */
 export async function valkeyLifecycleLines(bench: ValkeyBench): Promise<Line[]> {
 	const { server, partitions, rounds, size } = bench;
@@ -23,8 +29,10 @@ export async function valkeyLifecycleLines(bench: ValkeyBench): Promise<Line[]> 
 	const their: Round[] = [];
 	let counted = { ...ours.engine.counters };
 	for (let round = 1 - WARM_UP; round <= rounds; round++) {
-		const here = await measure(server, size, (count) => lifecycle(ours, count));
-		const there = await measure(server, size, (count) => theirs.lifecycle(count));
+		const [here, there] = await takeTurns(server, size, [
+			(count) => lifecycle(ours, count),
+			(count) => theirs.lifecycle(count),
+		]);
 		if (round <= 0) {
 			counted = { ...ours.engine.counters };
 			continue;
@@ -39,7 +47,9 @@ export async function valkeyLifecycleLines(bench: ValkeyBench): Promise<Line[]> 
 	const of = (all: Round[], name: keyof Round): number => median(all.map((round) => round[name]));
 	const beside = (name: keyof Round, wanted: string) => {
 		const figure = of(their, name);
-		return { name: theirs.name, figure, ratio: of(our, name) / figure, wanted };
+		// Of each round by itself: the machine is not the same from one round to the next.
+		const ratio = median(our.map((round, n) => round[name] / (their[n] as Round)[name]));
+		return { name: theirs.name, figure, ratio, wanted };
 	};
 	const line = { store: "valkey", partitions };
 	return [
@@ -69,7 +79,29 @@ export async function valkeyLifecycleLines(bench: ValkeyBench): Promise<Line[]> 
 	];
 }
 
-async function measure(server: BenchServer, count: number, run: (count: number) => Promise<number>): Promise<Round> {
+type Run = (count: number) => Promise<number>;
+
+async function takeTurns(server: BenchServer, size: number, runs: [Run, Run]): Promise<[Round, Round]> {
+	const count = Math.ceil(size / TURNS);
+	const turns: [Round[], Round[]] = [[], []];
+	for (let turn = 0; turn < TURNS; turn++) {
+		turns[0].push(await measure(server, count, runs[0]));
+		turns[1].push(await measure(server, count, runs[1]));
+	}
+	return [together(turns[0]), together(turns[1])];
+}
+
+/** Turns of the same number of lifecycles as one. */
+function together(turns: readonly Round[]): Round {
+	const mean = (of: (turn: Round) => number) => turns.reduce((sum, turn) => sum + of(turn), 0) / turns.length;
+	return {
+		perSecond: 1 / mean((turn) => 1 / turn.perSecond),
+		engineMicros: mean((turn) => turn.engineMicros),
+		serverMicros: mean((turn) => turn.serverMicros),
+	};
+}
+
+async function measure(server: BenchServer, count: number, run: Run): Promise<Round> {
 	const before = await server.usage();
 	const client = process.cpuUsage();
 	const perSecond = await run(count);
