@@ -8,6 +8,10 @@ import { type Kernel, kernel } from "../../src/kernel/kernel.ts";
 import type { Outcome } from "../../src/kernel/outcome.ts";
 import type { Tx } from "../../src/kernel/tx.ts";
 import { openStoreAt } from "../../src/library/open.ts";
+import { type Unit, unitOf } from "../../src/store/port.ts";
+import { partitionKeys } from "../../src/store/valkey/partition-keys.ts";
+import { partitionTags } from "../../src/store/valkey/slots.ts";
+import { parseValkeyUrl } from "../../src/store/valkey/url.ts";
 import { hasValkey, ownStore, sharedValkey } from "../servers/valkey-server.ts";
 
 /** How long an idle engine is looked at: this is what is measured over, nothing is waited for. */
@@ -52,6 +56,40 @@ describe.runIf(hasValkey())("on Valkey", () => {
 		return { ok: true };
 	};
 	const counting: Kernel = { ...kernel, rules: { ...kernel.rules, ...{ count } } };
+
+	test("a log is read and trimmed over what it holds, however many commits were made", async () => {
+		const url = await newStore();
+		const store = await openStoreAt(url);
+		const admin = new Redis(url.split("?")[0] as string);
+		const { prefix } = parseValkeyUrl(url);
+		const [home, owners] = [0, ["early", "middle", "late"]];
+		const apply = async (unit: Partial<Unit>, number: number) => {
+			const { time } = await store.read(home, []);
+			const { results } = await store.commit(home, { engine: "e", number, at: time, units: [unitOf(unit)] });
+			expect(results).toEqual([{ ok: true }]);
+		};
+		// Between any two of them ten million commits were made that nothing is left of.
+		for (const [n, owner] of owners.entries()) {
+			await apply({ events: [{ owner, at: 10 * n, body: owner }] }, n + 1);
+			await admin.hincrby(
+				partitionKeys(prefix, partitionTags(store.partitions)[home] as number).header,
+				"commits",
+				1e7,
+			);
+		}
+		const bodies = async () => (await store.events(home, undefined, undefined, 10)).events.map(({ body }) => body);
+		const before = await serverWork();
+		expect(await bodies()).toEqual(owners);
+		await apply({ forgotten: ["early", "late"] }, 4);
+		expect((await store.trimEvents(home, 10)).trimmed).toBe(1);
+		expect(await bodies()).toEqual(["middle", "late"]);
+		expect((await store.trimEvents(home, 30)).trimmed).toBe(1);
+		expect(await bodies()).toEqual(["middle"]);
+		const after = await serverWork();
+		expect(after.calls - before.calls).toBeLessThan(20);
+		admin.disconnect();
+		await store.close();
+	});
 
 	test.each([2, 8])("a record that every command of %i engines writes fails none and starves none", async (engines) => {
 		const url = await newStore();

@@ -31,6 +31,19 @@ local function eventsLeft(args, lost, units)
 	return table.concat(left)
 end
 
+-- Commits that told of what is now forgotten: these histories name them.
+local function noteOrphaned(keys, histories)
+	local commits = {}
+	for _, history in ipairs(histories) do
+		for item in string.gmatch(history, '[%d:]+') do
+			local commit = string.match(item, '^%d+')
+			commits[#commits + 1] = commit
+			commits[#commits + 1] = commit
+		end
+	end
+	many('ZADD', commits, keys[ORPHANED])
+end
+
 -- What a queue's name, or a record's key, is without what stands in front of it.
 local function bare(key, prefix) return string.sub(key, prefix + 1) end
 
@@ -128,7 +141,7 @@ end
 
 local function commit(keys, args)
 	local call, sub = redis.call, string.sub
-	local header = call('HMGET', keys[HEADER], 'time', 'commits', 'turns', 'watched', args[ENGINE])
+	local header = call('HMGET', keys[HEADER], 'time', 'commits', 'turns', 'watched', args[ENGINE], 'stretch')
 	local time = timeAfter(math.max(tonumber(header[1] or 0), tonumber(args[HEARD])), args[CLOCK])
 	local commits, number = tonumber(header[2] or 0), tonumber(args[NUMBER])
 	local b = numbers(args[SHAPE])
@@ -172,7 +185,7 @@ local function commit(keys, args)
 	local versionNow, docNow, historyNow, blobNow = blank(nRecords), blank(nRecords), blank(nRecords), blank(nBlobs)
 	local out, into = { touched = {} }, {}
 	local notice = { filled = {}, entries = {}, changed = {}, inTurn = inTurn, vouched = vouched }
-	local lost, replies, told, cut, stamp = {}, {}, 0, {}, ' ' .. commitsText
+	local lost, replies, told, cut, orphaned, stamp = {}, {}, 0, {}, nil, ' ' .. commitsText
 	for u = 1, units do
 		local from, to, changed = p + 3, p + 2 + b[p + 2], nil
 		for i = from, to do
@@ -225,7 +238,14 @@ local function commit(keys, args)
 			end
 		end
 		p = p + 1 + b[p + 1]
-		if ok then for i = p + 2, p + 1 + b[p + 1] do historyNow[b[i]], cut[b[i]] = '', told end end
+		if ok then
+			for i = p + 2, p + 1 + b[p + 1] do
+				local k = b[i]
+				orphaned = orphaned or {}
+				orphaned[#orphaned + 1] = historyNow[k] or stored[k] and sub(stored[k], WIDTH + 1) or ''
+				historyNow[k], cut[k] = '', told
+			end
+		end
 		p = p + 1 + b[p + 1]
 		for i = p + 2, p + 1 + b[p + 1] do
 			arg = arg + 1
@@ -287,7 +307,13 @@ local function commit(keys, args)
 	if #del > 0 then many('DEL', del) end
 	if told > 0 then
 		call('HSET', keys[LOG], commitsText, #replies > 0 and eventsLeft(args, lost, units) or args[EVENTS])
+		local stretch = whole(stretchOf(commits))
+		if header[6] ~= stretch then
+			call('ZADD', keys[STRETCHES], stretch, stretch)
+			call('HSET', keys[HEADER], 'stretch', stretch)
+		end
 	end
+	if orphaned then noteOrphaned(keys, orphaned) end
 	moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
 	if writes then
 		local memo = args[NUMBER] .. stamp .. ' ' .. timeText .. (#replies > 0 and ' l' .. cmsgpack.pack(replies) or ' a')

@@ -57,23 +57,37 @@ export function decodeEvents(entries: readonly string[]): LoggedEvent[] {
 }
 
 /** Which events are still part of their owner's history; `history` is what the server keeps of one. */
-export function isTold(history: string, event: LogPosition): boolean {
+function isTold(history: string, event: LogPosition): boolean {
 	return history.split(" ").some((item) => {
 		const start = startOf(item);
 		return item !== "" && start.commit === event.commit && start.index <= event.index;
 	});
 }
 
-/** An entry without some of its events; empty when nothing is left of it. */
-export function withoutEvents(commit: number, text: string, goes: (event: LoggedEvent) => boolean) {
-	let left = "";
-	let trimmed = 0;
-	for (const one of eventsIn(commit, text)) {
-		const gone = one.event !== undefined && goes(one.event);
-		if (gone) trimmed += 1;
-		left += gone ? TRIMMED : one.text;
+/** What trimming does to an entry. */
+export interface Trim {
+	/** The entry without the events that go; empty when nothing is left of it. */
+	left: string;
+	trimmed: number;
+	/** Whether an event has an owner that was forgotten, but is too young to go. */
+	waits: boolean;
+	/** Whose events stay because they are part of a history. */
+	kept: Set<string>;
+}
+
+/** Trims events from before a time whose owners were forgotten; `histories` is what the server keeps of each owner. */
+export function trimEntry(commit: number, text: string, histories: ReadonlyMap<string, string>, before: number): Trim {
+	const trim: Trim = { left: "", trimmed: 0, waits: false, kept: new Set() };
+	for (const { text: own, event } of eventsIn(commit, text)) {
+		const told = event !== undefined && isTold(histories.get(event.owner) ?? "", event);
+		const goes = event !== undefined && !told && event.at < before;
+		if (told) trim.kept.add(event.owner);
+		else if (goes) trim.trimmed += 1;
+		else if (event) trim.waits = true;
+		trim.left += goes ? TRIMMED : own;
 	}
-	return { text: /^x*$/.test(left) ? "" : left, trimmed };
+	if (/^x*$/.test(trim.left)) trim.left = "";
+	return trim;
 }
 
 export const isBehind = (event: LoggedEvent, after: LogPosition | undefined): boolean =>

@@ -7,8 +7,8 @@ import { COMMIT_FUNCTION } from "./commit-function.ts";
  */
 export const LIBRARY_VERSION = 1;
 
-const functions = ["commit", "read", "ask", "behind", "events", "watch", "sweep"] as const;
-const roomless: ReadonlySet<string> = new Set(["read", "ask", "behind", "events", "sweep"]);
+const functions = ["commit", "read", "ask", "behind", "events", "trim", "watch", "sweep"] as const;
+const roomless: ReadonlySet<string> = new Set(["read", "ask", "behind", "events", "trim", "sweep"]);
 
 /** A function's name in the server. */
 export const functionName = (name: (typeof functions)[number]): string => `ff${LIBRARY_VERSION}_${name}`;
@@ -41,7 +41,7 @@ function registration(name: (typeof functions)[number]): string {
  */
 export const LIBRARY = `#!lua name=flowfabric
 
-local HEADER, LOG, DIRECTORY, WATCHED, TURNS, FIXED_KEYS = 1, 2, 3, 4, 5, 5
+local HEADER, LOG, STRETCHES, ORPHANED, DIRECTORY, WATCHED, TURNS, FIXED_KEYS = 1, 2, 3, 4, 5, 6, 7, 7
 local SHAPE, CLOCK, HEARD, ENGINE, NUMBER, AT, VERSIONS, CHANNEL, OWN_CHANNEL, PARTITION, EVENTS, LENGTHS, FIXED_ARGS =
 	1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 12
 local WIDTH, VERSION_FORM, ABSENT, LENGTH_WIDTH = 14, '%014d', '00000000000000', 10
@@ -50,8 +50,9 @@ local NEWS_RECORDS, NEWS_CHARS = ${MOST_NEWS.records}, ${MOST_NEWS.chars}
 local LISTING = '${LISTING}'
 -- Lua hands at most about 8000 values to a function.
 local MOST = 4000
--- Commits looked for at once, and how often in one call.
-local LOG_STEP, LOG_STEPS = 256, 16
+-- The log's commits are counted in stretches of so many; so many of them are looked through in one call.
+local STRETCH, MOST_STRETCHES = 256, 16
+local function stretchOf(commit) return math.floor((commit - 1) / STRETCH) end
 
 -- A list of so many times false. A list made at its full length is quicker than one that grows.
 local NOTHING = {}
@@ -152,12 +153,19 @@ local function behind(keys, args)
 	return { tell(keys[HEADER], args[1]), redis.call('ZRANGE', queue, low, low + count - 1) }
 end
 
+-- The log's entries of a stretch, from a commit on.
+local function entriesIn(log, stretch, from)
+	local wanted = {}
+	for commit = math.max(from, stretch * STRETCH + 1), (stretch + 1) * STRETCH do wanted[#wanted + 1] = commit end
+	return wanted, redis.call('HMGET', log, unpack(wanted))
+end
+
 -- Entries of the log from a commit on: those that tell of one owner, or all there are. Where much was trimmed there is
 -- little to be found for long: the search is broken off and says where it goes on.
 local function events(keys, args)
-	local from, count, found, on = tonumber(args[2]), tonumber(args[3]), {}, 0
-	if keys[3] then
-		for item in string.gmatch(string.sub(redis.call('GET', keys[3]) or '', WIDTH + 1), '[%d:]+') do
+	local from, count, found, on, owner = tonumber(args[2]), tonumber(args[3]), {}, 0, keys[STRETCHES + 1]
+	if owner then
+		for item in string.gmatch(string.sub(redis.call('GET', owner) or '', WIDTH + 1), '[%d:]+') do
 			local commit = string.match(item, '^%d+')
 			if tonumber(commit) >= from and #found < 2 * count then
 				found[#found + 1] = item
@@ -165,26 +173,47 @@ local function events(keys, args)
 			end
 		end
 	else
-		local last = tonumber(redis.call('HGET', keys[HEADER], 'commits') or 0)
-		for _ = 1, LOG_STEPS do
-			if from > last or #found >= 2 * count then break end
-			local wanted, to = {}, math.min(last, from + LOG_STEP - 1)
-			for commit = from, to do wanted[#wanted + 1] = commit end
-			from = to + 1
-			for i, text in ipairs(redis.call('HMGET', keys[LOG], unpack(wanted))) do
-				if text then
-					found[#found + 1] = tostring(wanted[i])
+		local there = redis.call('ZRANGE', keys[STRETCHES], stretchOf(from), '+inf', 'BYSCORE', 'LIMIT', 0, MOST_STRETCHES)
+		for n, stretch in ipairs(there) do
+			local commits, texts = entriesIn(keys[LOG], tonumber(stretch), from)
+			for i, text in ipairs(texts) do
+				if text and #found < 2 * count then
+					found[#found + 1] = whole(commits[i])
 					found[#found + 1] = text
-					if #found >= 2 * count then
-						from = wanted[i] + 1
-						break
-					end
+					on = commits[i] + 1
 				end
 			end
+			if #found >= 2 * count then break end
+			on = n == MOST_STRETCHES and commits[#commits] + 1 or 0
 		end
-		if from <= last then on = from end
 	end
 	return { tell(keys[HEADER], args[1]), found, on }
+end
+
+-- What is left of an entry of the log when some of its events go. Somebody else may have trimmed it meanwhile, or have
+-- forgotten one of those whose events stay: then it is left for another time. KEYS ends with the versions of those, ARGV
+-- with what their histories were.
+local function trim(keys, args)
+	local time, commit, text, left, done = tell(keys[HEADER], args[1]), args[2], args[3], args[4], args[5] == '1'
+	if redis.call('HGET', keys[LOG], commit) ~= text then return { time, 0 } end
+	for i = 6, #args do
+		-- It only grows, until it is forgotten.
+		local now = string.sub(redis.call('GET', keys[ORPHANED + i - 5]) or '', WIDTH + 1)
+		if string.sub(now .. ' ', 1, #args[i] + 1) ~= args[i] .. ' ' then return { time, 0 } end
+	end
+	if done then redis.call('ZREM', keys[ORPHANED], commit) end
+	if left ~= '' then
+		if left ~= text then redis.call('HSET', keys[LOG], commit, left) end
+		return { time, 1 }
+	end
+	redis.call('HDEL', keys[LOG], commit)
+	local stretch = stretchOf(tonumber(commit))
+	local _, texts = entriesIn(keys[LOG], stretch, 1)
+	for i = 1, STRETCH do if texts[i] then return { time, 1 } end end
+	redis.call('ZREM', keys[STRETCHES], stretch)
+	-- The next commit that falls into it notes it again.
+	if redis.call('HGET', keys[HEADER], 'stretch') == whole(stretch) then redis.call('HDEL', keys[HEADER], 'stretch') end
+	return { time, 1 }
 end
 
 -- Watches of records for so many milliseconds from now.

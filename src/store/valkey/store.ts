@@ -14,7 +14,7 @@ import type {
 } from "../port.ts";
 import { checkUp } from "./check-up.ts";
 import { CommitCall, VERSION_WIDTH } from "./commit-call.ts";
-import { decodeEvents, isBehind, isTold, withoutEvents } from "./event-log.ts";
+import { decodeEvents, isBehind, trimEntry } from "./event-log.ts";
 import { functionName } from "./library.ts";
 import type { Call } from "./node.ts";
 import { readNotice } from "./notice.ts";
@@ -93,7 +93,7 @@ export class ValkeyStore implements Store {
 
 	async read(partition: number, keys: readonly string[]) {
 		const at = this.#at(partition);
-		const declared = [at.fixed[0], ...keys.map(at.version), ...keys.map(at.record)];
+		const declared = [at.header, ...keys.map(at.version), ...keys.map(at.record)];
 		const [time, found] = await this.#call<(string | null)[]>(at, "read", declared);
 		const records = keys.map((key, n) => storedRecord(key, found[n] ?? null, found[keys.length + n] ?? null));
 		return { time, records };
@@ -108,7 +108,7 @@ export class ValkeyStore implements Store {
 
 	async first(partition: number, queue: string, count: number, after?: QueuePosition) {
 		const at = this.#at(partition);
-		const declared = [at.fixed[0], at.queue(queue)];
+		const declared = [at.header, at.queue(queue)];
 		const [time, found] = after
 			? await this.#call<string[]>(at, "behind", declared, String(count), String(after.score), entryOf(after))
 			: await this.#call<string[]>(at, "ask", declared, "ZRANGE", "0", String(count - 1));
@@ -117,17 +117,16 @@ export class ValkeyStore implements Store {
 
 	async queues(partition: number, prefix: string) {
 		const at = this.#at(partition);
-		const [header, , directory] = at.fixed;
 		const start = toText(prefix);
 		const range = ["ZRANGE", start ? `[${start}` : "-", start ? `(${start}\u{10ffff}` : "+", "BYLEX"];
-		const [time, queues] = await this.#call<string[]>(at, "ask", [header, directory], ...range);
+		const [time, queues] = await this.#call<string[]>(at, "ask", [at.header, at.directory], ...range);
 		return { time, queues: queues.map(fromText) };
 	}
 
 	async last(partition: number, queue: string, count: number) {
 		const at = this.#at(partition);
 		const range = ["ZRANGE", "0", String(count - 1), "REV"];
-		const [time, found] = await this.#call<string[]>(at, "ask", [at.fixed[0], at.queue(queue)], ...range);
+		const [time, found] = await this.#call<string[]>(at, "ask", [at.header, at.queue(queue)], ...range);
 		return { time, entries: found.map(positionOf) };
 	}
 
@@ -157,8 +156,7 @@ export class ValkeyStore implements Store {
 
 	async lastCommit(partition: number) {
 		const at = this.#at(partition);
-		const [header] = at.fixed;
-		const [time, commit] = await this.#call<string | null>(at, "ask", [header, header], "HGET", "commits");
+		const [time, commit] = await this.#call<string | null>(at, "ask", [at.header, at.header], "HGET", "commits");
 		return { time, commit: Number(commit ?? 0) };
 	}
 
@@ -175,8 +173,7 @@ export class ValkeyStore implements Store {
 
 	async events(partition: number, owner: string | undefined, after: LogPosition | undefined, count: number) {
 		const at = this.#at(partition);
-		const [header, log] = at.fixed;
-		const declared = owner === undefined ? [header, log] : [header, log, at.version(owner)];
+		const declared = [at.header, at.log, at.stretches, ...(owner === undefined ? [] : [at.version(owner)])];
 		const events: LoggedEvent[] = [];
 		for (let from = after?.commit ?? 1; ; ) {
 			// The first entry may hold nothing but what was seen already.
@@ -191,38 +188,52 @@ export class ValkeyStore implements Store {
 
 	async trimEvents(partition: number, before: number) {
 		const at = this.#at(partition);
-		const [header, log, , watched] = at.fixed;
-		await this.#call(at, "sweep", [header, watched], String(ANSWERS_MS));
+		await this.#call(at, "sweep", [at.header, at.watched], String(ANSWERS_MS));
 		let trimmed = 0;
-		for (let from = 1; ; ) {
-			const range = [String(from), String(TRIM_STEP)];
-			const [time, entries, on] = await this.#call<string[], number>(at, "events", [header, log], ...range);
-			trimmed += await this.#trimEntries(at, entries, before);
-			if (!on) return { time, trimmed };
-			from = on;
+		for (let from = 0; ; ) {
+			const range = [`(${from}`, "+inf", "BYSCORE", "LIMIT", "0", String(TRIM_STEP)];
+			const [time, commits] = await this.#call<string[]>(at, "ask", [at.header, at.orphaned], "ZRANGE", ...range);
+			const page = await this.#trimEntries(at, commits, before);
+			trimmed += page.trimmed;
+			// What comes later is younger still.
+			if (commits.length < TRIM_STEP || !page.isOld) return { time, trimmed };
+			from = Number(commits.at(-1));
 		}
 	}
 
-	/** An owner that was forgotten never gets its old commits back: nothing can change between looking and deleting. */
-	async #trimEntries(at: Place, entries: readonly string[], before: number): Promise<number> {
-		const owners = [...new Set(decodeEvents(entries).map((event) => event.owner))];
-		const found =
-			owners.length > 0 ? await this.#plain<(string | null)[]>(at, ["MGET", ...owners.map(at.version)]) : [];
-		const histories = new Map(owners.map((owner, n) => [owner, (found[n] ?? "").slice(VERSION_WIDTH)]));
-		let trimmed = 0;
-		for (let n = 0; n < entries.length; n += 2) {
-			const commit = entries[n] ?? "";
-			const left = withoutEvents(
-				Number(commit),
-				entries[n + 1] ?? "",
-				(event) => event.at < before && !isTold(histories.get(event.owner) ?? "", event),
-			);
-			if (left.trimmed === 0) continue;
-			trimmed += left.trimmed;
-			const log = at.fixed[1];
-			await this.#plain(at, left.text ? ["HSET", log, commit, left.text] : ["HDEL", log, commit]);
-		}
-		return trimmed;
+	/** Trims some entries of the log; says whether any event in them was old enough to go. */
+	async #trimEntries(at: Place, commits: readonly string[], before: number) {
+		if (commits.length === 0) return { trimmed: 0, isOld: false };
+		const texts = await this.#plain<(string | null)[]>(at, ["HMGET", at.log, ...commits]);
+		const events = decodeEvents(commits.flatMap((commit, n) => [commit, texts[n] ?? ""]));
+		const owners = [...new Set(events.map(({ owner }) => owner))];
+		const histories = await this.#histories(at, owners);
+		const trims = commits.map((commit, n) => this.#trimEntry(at, commit, texts[n] ?? "", histories, before));
+		const trimmed = (await Promise.all(trims)).reduce((sum, one) => sum + one, 0);
+		return { trimmed, isOld: events.some((event) => event.at < before) };
+	}
+
+	async #trimEntry(
+		at: Place,
+		commit: string,
+		text: string,
+		histories: ReadonlyMap<string, string>,
+		before: number,
+	): Promise<number> {
+		const { left, trimmed, waits, kept } = trimEntry(Number(commit), text, histories, before);
+		if (trimmed === 0 && waits) return 0;
+		const declared = [at.header, at.log, at.stretches, at.orphaned, ...[...kept].map(at.version)];
+		const change = [commit, text, left, waits ? "0" : "1"];
+		const seen = [...kept].map((owner) => histories.get(owner) ?? "");
+		const [, done] = await this.#call<number>(at, "trim", declared, ...change, ...seen);
+		return done * trimmed;
+	}
+
+	/** What the server keeps of these owners' histories. */
+	async #histories(at: Place, owners: readonly string[]): Promise<Map<string, string>> {
+		if (owners.length === 0) return new Map();
+		const found = await this.#plain<(string | null)[]>(at, ["MGET", ...owners.map(at.version)]);
+		return new Map(owners.map((owner, n) => [owner, (found[n] ?? "").slice(VERSION_WIDTH)]));
 	}
 
 	async scan(partition: number, cursor: string | undefined, count: number) {
@@ -278,8 +289,7 @@ export class ValkeyStore implements Store {
 	/** If it fails, the next time, or the caller's next look, makes up for it. */
 	#tellWatched(partition: number, keys: readonly string[]): void {
 		const at = this.#at(partition);
-		const [header, , , watched] = at.fixed;
-		this.#call(at, "watch", [header, watched], String(WATCH_MS), ...keys.map(toText)).catch(() => {});
+		this.#call(at, "watch", [at.header, at.watched], String(WATCH_MS), ...keys.map(toText)).catch(() => {});
 	}
 
 	onNotice(listener: (notice: Notice) => void): void {

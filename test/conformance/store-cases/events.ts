@@ -145,6 +145,42 @@ export function eventCases(test: Case): void {
 		expect(await trial.bodies()).toEqual(["kept"]);
 	});
 
+	test("owners that one commit told of go one after the other, and nothing of them stays", async (trial) => {
+		const trim = async (before: number) => (await trial.store.trimEvents(trial.home, before)).trimmed;
+		await append(trial, event("a", "a1", 10), event("b", "b1", 10), event("c", "c1", 30));
+		await forget(trial, "a");
+		expect(await trim(20)).toBe(1);
+		await forget(trial, "b", "c");
+		await append(trial, event("b", "b2", 10));
+		expect(await trim(20)).toBe(1);
+		expect(await trial.bodies()).toEqual(["c1", "b2"]);
+		expect(await trim(40)).toBe(1);
+		await forget(trial, "b");
+		expect(await trim(40)).toBe(1);
+		expect(await trial.bodies()).toEqual([]);
+		await append(trial, event("d", "d1"));
+		expect(await trial.bodies()).toEqual(["d1"]);
+	});
+
+	test("two who trim at once let go of every event once", async (trial) => {
+		for (let n = 0; n < 20; n++) await append(trial, event(`gone-${n}`, "x", 10), event("kept", "kept", 10));
+		await forget(trial, ...Array.from({ length: 20 }, (_, n) => `gone-${n}`));
+		const trims = await Promise.all([1, 2, 3].map(() => trial.store.trimEvents(trial.home, 20)));
+		expect(trims.reduce((sum, { trimmed }) => sum + trimmed, 0)).toBe(20);
+		expect(new Set(await trial.bodies())).toEqual(new Set(["kept"]));
+	});
+
+	test("what is forgotten while others are trimmed goes with the next trim", async (trial) => {
+		const owners = Array.from({ length: 8 }, (_, n) => `owner-${n}`);
+		for (let round = 0; round < 10; round++) await append(trial, ...owners.map((owner) => event(owner, owner, 10)));
+		for (const owner of owners) {
+			const trims = [1, 2].map(() => trial.store.trimEvents(trial.home, 20));
+			await Promise.all([forget(trial, owner), ...trims]);
+		}
+		await trial.store.trimEvents(trial.home, 20);
+		expect(await trial.bodies()).toEqual([]);
+	});
+
 	test("an event of 32 KiB is kept", async (trial) => {
 		const body = JSON.stringify({ text: "långt, ".repeat(4096) });
 		await append(trial, event("a", body));
