@@ -34,7 +34,10 @@ export class Hearing {
 		const { runners, work, minding, watchers } = this.#options;
 		const runner = runners[partition];
 		if (this.#closed || !runner) return;
-		if (gap) this.#missed(partition);
+		if (gap) {
+			runner.distrust();
+			this.#missed(partition);
+		}
 		if (time !== undefined) runner.time.hear(time);
 		for (const queue of queues) {
 			if (!queue.startsWith(ELIGIBLE)) continue;

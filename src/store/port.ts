@@ -180,7 +180,10 @@ export interface Notice {
 	time?: number;
 	/** Watched records that changed. */
 	changed: string[];
-	/** Set when notices of this partition may have been missed, as after a reconnect: all of it is to be looked at anew. */
+	/**
+	 * Set when notices of this partition may have been missed, or another server may answer that lacks the latest commits,
+	 * as after a reconnect: all of it is to be looked at anew.
+	 */
 	gap?: boolean;
 }
 

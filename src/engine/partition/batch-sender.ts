@@ -88,8 +88,10 @@ export class BatchSender {
 			return drafts.flatMap((draft) => this.#abandon(draft));
 		}
 		const mine = units.some(hasWrites) ? 1 : 0;
-		if (reply.commit > this.lastCommit + mine) memory.heads.forgetAll();
-		this.lastCommit = Math.max(reply.commit, this.lastCommit);
+		if (reply.commit !== this.lastCommit + mine) memory.heads.forgetAll();
+		// Commits that were answered are not there any more.
+		if (reply.commit < this.lastCommit) memory.distrust();
+		this.lastCommit = reply.commit;
 		return this.#settle(drafts, reply, clock.monotonic() - sentAt);
 	}
 

@@ -35,8 +35,8 @@ export class PartitionMemory {
 	readonly cache: RecordCache;
 	readonly heads = new QueueHeads();
 	readonly scans = new Map<string, Scan>();
-	/** The opening of the line to the store since which it was filled: the first. */
-	#filledSince = 1;
+	/** The opening of the line to the store since which it was filled: the first. Undefined when it is not to be trusted. */
+	#filledSince: number | undefined = 1;
 	#forgotAt = Number.NEGATIVE_INFINITY;
 	readonly #kernel: Kernel;
 	readonly #onCorrupt: (key: string, why: string) => void;
@@ -59,6 +59,12 @@ export class PartitionMemory {
 		this.cache.clear();
 		this.heads.forgetAll();
 		this.scans.clear();
+	}
+
+	/** The store may have lost what it was last heard to have: nothing is used once it can be forgotten. */
+	distrust(): void {
+		this.#filledSince = undefined;
+		this.#forgotAt = Number.NEGATIVE_INFINITY;
 	}
 
 	/** Records that whoever goes along this queue will want next, and that are not here yet. */

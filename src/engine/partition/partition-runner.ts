@@ -170,6 +170,12 @@ export class PartitionRunner {
 	}
 
 	/** Takes in what another's commit put into a queue that was empty, unless that is old already or a batch is on its way. */
+	/** Another server may answer from now on, that never had the latest commits. */
+	distrust(): void {
+		this.#memory.distrust();
+		this.#sender.lastCommit = 0;
+	}
+
 	learn(queue: string, news: News): void {
 		if (!this.isAway && news.commit > this.#sender.lastCommit) this.#memory.learn(queue, news);
 	}

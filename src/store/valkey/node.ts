@@ -72,13 +72,16 @@ export class Node {
 	readonly #client: Redis;
 	#waiting: ((ready: boolean) => void)[] = [];
 	#lastError: unknown;
+	#wasConnected = false;
 
-	constructor(url: ValkeyUrl, at: HostAndPort) {
+	constructor(url: ValkeyUrl, at: HostAndPort, onReturn: () => void) {
 		this.at = at;
 		this.address = addressOf(at);
 		this.#client = new Redis(connectionOptions(url, at));
 		this.#client.on("ready", () => {
 			this.#lastError = undefined;
+			if (this.#wasConnected) onReturn();
+			this.#wasConnected = true;
 			this.#wake(true);
 		});
 		// Calls in flight tell of a lost connection themselves; without a listener it would end the process.

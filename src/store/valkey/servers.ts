@@ -23,6 +23,8 @@ const WANTED_MS = 60_000;
 export class Servers {
 	/** Gives a server the functions it lacks; throws when it must not have them. */
 	provide: (node: Node) => Promise<void> = async () => {};
+	/** Told of slots that another server may answer for from now on. */
+	onTurnover: (concerns: (slot: number) => boolean) => void = () => {};
 	readonly url: ValkeyUrl;
 	/** Why a server did not tell who has which slot, as far as known. */
 	lastError: unknown;
@@ -101,6 +103,7 @@ export class Servers {
 			to.wantedAt = performance.now();
 			if (fault.kind === "asked") return to;
 			this.#owners[slot] = to;
+			this.onTurnover((other) => other === slot);
 			void this.refresh();
 			return undefined;
 		}
@@ -178,7 +181,12 @@ export class Servers {
 			known.add(owner.address);
 			owners.fill(owner, from, to + 1);
 		}
-		for (let slot = 0; slot < SLOTS; slot++) this.#owners[slot] = owners[slot];
+		const moved = new Set<number>();
+		for (let slot = 0; slot < SLOTS; slot++) {
+			if (this.#owners[slot] && this.#owners[slot] !== owners[slot]) moved.add(slot);
+			this.#owners[slot] = owners[slot];
+		}
+		if (moved.size > 0) this.onTurnover((slot) => moved.has(slot));
 		for (const [address, node] of this.#nodes) {
 			if (known.has(address) || performance.now() - node.wantedAt < WANTED_MS) continue;
 			node.close();
@@ -195,7 +203,7 @@ export class Servers {
 		const address = addressOf(at);
 		const known = this.#nodes.get(address);
 		if (known) return known;
-		const node = new Node(this.url, at);
+		const node: Node = new Node(this.url, at, () => this.onTurnover((slot) => this.#owners[slot] === node));
 		this.#nodes.set(address, node);
 		if (this.#closed) node.close();
 		return node;

@@ -89,6 +89,7 @@ export class ValkeyStore implements Store {
 			for (const listener of this.#hearers) listener(text);
 		};
 		notices.onGap = () => this.#missed();
+		servers.onTurnover = (concerns) => this.#missed(({ slot }) => concerns(slot));
 	}
 
 	async read(partition: number, keys: readonly string[]) {
@@ -317,11 +318,10 @@ export class ValkeyStore implements Store {
 	}
 
 	/** Notices may be lost: everything is to be looked at anew, and a server that forgot what is watched hears it again. */
-	#missed(): void {
+	#missed(concerns: (place: Place) => boolean = () => true): void {
 		this.#watches.tellAll();
-		for (let partition = 0; partition < this.partitions; partition++) {
+		for (const { partition } of this.#places.filter(concerns))
 			for (const listener of this.#listeners) listener({ partition, queues: [], changed: [], gap: true });
-		}
 	}
 
 	#heard(message: string): void {
