@@ -284,13 +284,16 @@ describe.runIf(hasValkey())("opening a store on Valkey", () => {
 		);
 	});
 
-	it("tells a listener when notices may have been missed", async () => {
+	it.each([
+		["notices may have been missed", "pubsub"],
+		["another server may answer than before", "normal"],
+	])("tells a listener when %s", async (_, connections) => {
 		const store = await open(newUrl(), { partitions: 2 });
 		const missed = new Promise<Notice[]>((resolve) => {
 			const heard: Notice[] = [];
 			store.onNotice((notice) => heard.push(notice) === 2 && resolve(heard));
 		});
-		await client.call("CLIENT", "KILL", "TYPE", "pubsub");
+		await client.call("CLIENT", "KILL", "TYPE", connections);
 		expect(await missed).toEqual([0, 1].map((partition) => ({ partition, queues: [], changed: [], gap: true })));
 	});
 
