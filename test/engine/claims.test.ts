@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import type { ExecutionCalls } from "../../src/contract/backend.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { slotOfId } from "../../src/kernel/ids.ts";
@@ -15,6 +16,9 @@ class Trouble extends MemoryStore {
 	readonly down = new Set<number>();
 	/** Partitions that refuse commits, for good. */
 	readonly readOnly = new Set<number>();
+	/** Partitions that answer a commit only after the release. */
+	readonly silent = new Set<number>();
+	isSilent = false;
 	noBlobs = false;
 	lostBlobs = false;
 	deaf = false;
@@ -43,6 +47,11 @@ class Trouble extends MemoryStore {
 	}
 
 	override async commit(...given: Parameters<MemoryStore["commit"]>) {
+		if (this.silent.has(given[0])) {
+			this.isSilent = true;
+			await this.#held;
+			this.isSilent = false;
+		}
 		if (this.readOnly.has(given[0])) throw new StoreError("may not be written", { applied: "no", passing: false });
 		return super.commit(...given);
 	}
@@ -76,7 +85,7 @@ async function start(partitions: number) {
 	const faults: string[] = [];
 	const started = new Engine({ store, clock, onFault: ({ about }) => faults.push(about) });
 	engine = started;
-	clock.watch(() => !started.idle);
+	clock.watch(() => !started.idle && !store.isSilent);
 	await started.start();
 	const { executions, leases } = new LocalBackend({ engine: started, actor: "test", retentionMs: 0 });
 	const claim = (waitMs = 0, max = 1) => leases.claim({ workerId: "w", instanceId: "i", max, waitMs });
@@ -136,25 +145,50 @@ describe("a partition that cannot be read", () => {
 	});
 });
 
+/** Work of a lane that lies in one of two partitions. */
+async function createIn(executions: ExecutionCalls, partition: number, lane: string): Promise<string> {
+	for (;;) {
+		const { id } = await executions.create({ kind: "job", lane });
+		if ((slotOfId("ex", id) ?? 0) % 2 === partition) return id;
+		await executions.cancel(id);
+	}
+}
+
 describe("a claim that has taken something", () => {
 	const who = { workerId: "w", instanceId: "i", max: 8 };
 
 	it("brings it although what comes behind fails", async () => {
 		const { store, executions, leases } = await start(2);
-		const createIn = async (partition: number, lane: string): Promise<string> => {
-			for (;;) {
-				const { id } = await executions.create({ kind: "job", lane });
-				if ((slotOfId("ex", id) ?? 0) % 2 === partition) return id;
-				await executions.cancel(id);
-			}
-		};
-		const id = await createIn(0, "first");
-		await createIn(1, "second");
+		const id = await createIn(executions, 0, "first");
+		await createIn(executions, 1, "second");
 		store.readOnly.add(1);
 		const taken = await leases.claim({ ...who, lanes: ["first", "second"] });
 		expect(taken.map((execution) => execution.id)).toEqual([id]);
 		store.readOnly.clear();
 	});
+
+	it.each([
+		["of the same lane", ["first", "first"]],
+		["of another lane", ["first", "second"]],
+	])(
+		"does not wait for a partition that has stopped to answer, %s, and gives back what comes late",
+		async (_, lanes) => {
+			const { store, executions, leases } = await start(2);
+			const made = [
+				await createIn(executions, 0, lanes[0] as string),
+				await createIn(executions, 1, lanes[1] as string),
+			];
+			store.silent.add(1);
+			const silence = store.holdAnswers();
+			const claiming = leases.claim({ ...who, lanes: [...new Set(lanes)] });
+			await clock.advance(1000);
+			expect((await claiming).map(({ id }) => id)).toEqual([made[0]]);
+			silence.release();
+			await clock.settle();
+			expect(await executions.get(made[1] as string)).toMatchObject({ publicState: "waiting", reclaims: 0 });
+			expect((await leases.claim({ ...who, lanes })).map(({ id }) => id)).toEqual([made[1]]);
+		},
+	);
 
 	it("gives back what cannot be read, which is no reclaim", async () => {
 		const { store, executions, leases } = await start(1);

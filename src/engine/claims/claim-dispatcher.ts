@@ -55,7 +55,7 @@ const INPUT_BUDGET = 4 * 1024 * 1024;
 const RETRY_MIN_MS = 4;
 /** A command passes up to nine entries that lead nowhere, so a call passes at least 256. */
 const PASSES = 32;
-/** A claim waits this long for partitions that are slow to answer; it may find work elsewhere. */
+/** A claim waits this long for partitions that are slow to answer; it may find work elsewhere, or have leases already. */
 const PATIENCE_MS = 1000;
 /** Who waits for so long hears in time of what other engines stored before; who does not has to ask. */
 const HEARD_OF_MS = 100;
@@ -97,6 +97,7 @@ export class ClaimDispatcher {
 			everywhere: false,
 			onlyKnown: false,
 			hurried: this.#shared && claim.waitMs < HEARD_OF_MS,
+			overdue: false,
 		};
 		const deadline = this.#clock.monotonic() + claim.waitMs;
 		try {
@@ -183,6 +184,7 @@ export class ClaimDispatcher {
 					taken.push(execution);
 					budget -= execution.input?.size ?? 0;
 				}
+				if (search.overdue) return;
 				if (executions.length > 0) continue;
 				// Others took it first: what is left is asked for once more before this claim goes to sleep.
 				if (search.passes === passes && ++misses > 1) break;
@@ -205,15 +207,18 @@ export class ClaimDispatcher {
 	): Promise<ExecutionRecord[]> {
 		try {
 			const [only] = shares;
-			if (only && shares.length === 1) {
-				return recordsOf(await this.#takeShare(claim, search, lane, only, budget, isFirst));
+			if (only && shares.length === 1 && isFirst) {
+				return recordsOf(await this.#takeShare(claim, search, lane, only, budget, true));
 			}
 			const split = Math.floor(budget / shares.length);
-			const results = await Promise.allSettled(
-				shares.map((share, n) => this.#takeShare(claim, search, lane, share, split, isFirst && n === 0)),
-			);
+			const taking = shares.map((share, n) => ({
+				partition: share.partition,
+				taken: this.#takeShare(claim, search, lane, share, split, isFirst && n === 0),
+			}));
+			const results = await this.#inTime(taking, !isFirst);
+			search.overdue = results.length < shares.length;
 			const taken = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
-			if (taken.length > 0)
+			if (taken.length > 0 || search.overdue)
 				return recordsOf(taken.sort((a, b) => a.score - b.score || (a.record.id < b.record.id ? -1 : 1)));
 			throwIfAllFailed(results);
 			for (const share of shares) {
@@ -224,6 +229,46 @@ export class ClaimDispatcher {
 			return [];
 		} finally {
 			this.work.taken(shares);
+		}
+	}
+
+	/**
+	 * What partitions have given. Nobody with leases in hand waits long for more, since they run out meanwhile: what comes
+	 * later goes back.
+	 */
+	#inTime(taking: readonly Taking[], hasSome: boolean): Promise<PromiseSettledResult<Taken[]>[]> {
+		return new Promise((resolve) => {
+			const results: PromiseSettledResult<Taken[]>[] = [];
+			let isOver = false;
+			let callOff: (() => void) | undefined;
+			const end = () => {
+				isOver = true;
+				callOff?.();
+				resolve(results);
+			};
+			const hurry = () => {
+				callOff ??= this.#clock.setTimer(PATIENCE_MS, end);
+			};
+			if (hasSome) hurry();
+			for (const { partition, taken } of taking) {
+				void Promise.allSettled([taken]).then(([result]) => {
+					const some = result.status === "fulfilled" ? result.value : [];
+					if (isOver) return this.#giveBack(partition, some);
+					results.push(result);
+					if (results.length === taking.length) end();
+					else if (some.length > 0) hurry();
+				});
+			}
+		});
+	}
+
+	/** What cannot be given back has a lease that lapses. */
+	#giveBack(partition: number, taken: readonly Taken[]): void {
+		for (const { record } of taken) {
+			const { id: executionId, lease } = record;
+			if (!lease) continue;
+			const release = { op: "release", executionId, fence: { leaseId: lease.id, epoch: lease.epoch } };
+			this.#runners[partition]?.run(release).catch(() => {});
 		}
 	}
 
@@ -289,6 +334,12 @@ export class ClaimDispatcher {
 		if (request) command.request = { key: request.key, call: request.call };
 		return command;
 	}
+}
+
+/** What a partition was asked for. */
+interface Taking {
+	partition: number;
+	taken: Promise<Taken[]>;
 }
 
 /** An execution that was given out, and where it stood. */

@@ -24,6 +24,8 @@ export interface Search {
 	onlyKnown: boolean;
 	/** Whether it leaves before it could be told of work: then it takes whatever is stored, and asks the store for it. */
 	readonly hurried: boolean;
+	/** Whether it has waited with leases in hand for more, in vain: then it is content with those. */
+	overdue: boolean;
 }
 
 /** What a claim wants from one lane. */
