@@ -80,10 +80,17 @@ export interface ExecutionCalls {
 	): Promise<{ revoked: true; leaseId: string; epoch: number } | { revoked: false; reason: "no_active_lease" }>;
 }
 
+/** What a server knows of a claim that it passes on, and wants to know. */
+export interface ClaimingHow {
+	/** Its request id was never sent before, which saves looking for what it took. */
+	isFirst?: boolean;
+	/** Told, when it is over, how many queues and partitions were asked for work, and how many of them did not answer. */
+	onSearched?(figures: { probed: number; skipped: number }): void;
+}
+
 /** The worker protocol: claiming, and everything a holder does under its lease. */
 export interface LeaseCalls {
-	/** `isFirst` says that this request id was never sent before, which saves looking for what it took. */
-	claim(request: ClaimRequest, signal?: AbortSignal, isFirst?: boolean): Promise<ClaimedExecution[]>;
+	claim(request: ClaimRequest, signal?: AbortSignal, how?: ClaimingHow): Promise<ClaimedExecution[]>;
 	/** Reserves one execution without leasing it; null when there is none. */
 	grant(request: GrantRequest, signal?: AbortSignal): Promise<GrantView | null>;
 	/** Turns a grant into a lease; said again by the same instance it gives the same lease. */

@@ -121,6 +121,15 @@ describe("a partition that cannot be read", () => {
 		expect(faults).toEqual(["partitions that cannot be read are passed over"]);
 	});
 
+	it("is counted by the claim that passed it over", async () => {
+		const { store, leases } = await start(4);
+		store.down.add(1);
+		const figures: unknown[] = [];
+		const onSearched = (one: unknown) => void figures.push(one);
+		await leases.claim({ workerId: "w", instanceId: "i" }, undefined, { onSearched });
+		expect(figures).toEqual([{ probed: 4, skipped: 1 }]);
+	});
+
 	it("is looked at again by itself, so that whoever waits gets its work", async () => {
 		const { store, claim } = await start(4);
 		store.deaf = true;

@@ -54,6 +54,6 @@ test("the log has one start line, a debug line per claim, none per call, and no 
 	expect(stand.log.map(({ msg }) => msg)).toEqual(["flowfabric is listening", "claim"]);
 	expect(stand.log[0]).toMatchObject({ store: "memory:", partitions: 1, address: stand.server.address });
 	expect(stand.log[0]?.version).toMatch(/^\d+\.\d+\.\d+/);
-	expect(stand.log[1]).toMatchObject({ hit: 1 });
+	expect(stand.log[1]).toMatchObject({ probed: expect.any(Number), skipped: 0, hit: 1, ms: expect.any(Number) });
 	expect(JSON.stringify(stand.log)).not.toMatch(/a-payload|secret-token/);
 });

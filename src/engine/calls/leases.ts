@@ -1,4 +1,4 @@
-import type { LeaseCalls } from "../../contract/backend.ts";
+import type { ClaimingHow, LeaseCalls } from "../../contract/backend.ts";
 import { errorBody, FlowFabricError } from "../../contract/errors.ts";
 import type { ClaimedExecution, GrantView, WorkerNotice } from "../../contract/replies.ts";
 import * as protocol from "../../contract/worker-protocol.ts";
@@ -38,7 +38,7 @@ export class LocalLeases implements LeaseCalls {
 		this.#desk = desk;
 	}
 
-	async claim(request: protocol.ClaimRequest, signal?: AbortSignal, isFirst = false): Promise<ClaimedExecution[]> {
+	async claim(request: protocol.ClaimRequest, signal?: AbortSignal, how?: ClaimingHow): Promise<ClaimedExecution[]> {
 		const {
 			lanes = ["default"],
 			max = 1,
@@ -50,12 +50,13 @@ export class LocalLeases implements LeaseCalls {
 		this.#desk.engine.refuseIfClosed();
 		const { kinds, workerId, instanceId, requestId } = who;
 		const offer = offerOf(kinds, who.capabilities);
-		const claim = { namespace, lanes, offer, max, leaseMs, waitMs, workerId, instanceId };
+		const claim: Claim = { namespace, lanes, offer, max, leaseMs, waitMs, workerId, instanceId };
+		if (how?.onSearched) claim.onSearched = how.onSearched;
 		const { dispatcher, claimRequests } = this.#desk.engine;
 		const records = await this.#attend(claim, () =>
 			requestId === undefined
 				? dispatcher.claim(claim, signal)
-				: claimRequests.claim(claim, requestId, signal, isFirst),
+				: claimRequests.claim(claim, requestId, signal, how?.isFirst === true),
 		);
 		const views = records.map((record) => this.#claimed(record));
 		if (!views.some((view) => view instanceof Promise)) return views as ClaimedExecution[];

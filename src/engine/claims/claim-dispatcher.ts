@@ -1,3 +1,4 @@
+import type { ClaimingHow } from "../../contract/backend.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { refusalError } from "../../contract/errors.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
@@ -22,6 +23,7 @@ export interface Claim extends Wanted {
 	/** Reserve one for so long instead of leasing. */
 	grantTtlMs?: number;
 	request?: RememberedRequest;
+	onSearched?: ClaimingHow["onSearched"];
 }
 
 /** A claim whose leases are remembered under a request id. */
@@ -93,6 +95,7 @@ export class ClaimDispatcher {
 			instanceId: claim.instanceId,
 			answered: 0,
 			failed: 0,
+			skipped: 0,
 			passes: PASSES,
 			everywhere: false,
 			onlyKnown: false,
@@ -122,6 +125,7 @@ export class ClaimDispatcher {
 			}
 		} finally {
 			this.waiting.leave(waiter);
+			claim.onSearched?.({ probed: search.answered + search.skipped, skipped: search.skipped });
 			// Whoever has got work starts on it before the next looks for more.
 			if (this.waiting.sleeping > 0) {
 				this.#clock.defer(() => this.waiting.wakeNext((wanted) => this.work.hasFor(wanted)));

@@ -231,6 +231,7 @@ export class WorkFinder {
 			return [];
 		} catch (error) {
 			search.failed += 1;
+			search.skipped += 1;
 			this.#looks.failed(partition, error);
 			this.#hints.cool(partition, queue);
 			return [];
@@ -267,6 +268,7 @@ export class WorkFinder {
 		const looks = await Promise.all(partitions.map(look));
 		const failed = looks.filter((answered) => !answered).length;
 		search.answered += looks.length - failed;
+		search.skipped += failed;
 		if (failed === inWindow) throw refusalError(refuse("store_unavailable"));
 	}
 

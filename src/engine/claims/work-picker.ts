@@ -16,6 +16,8 @@ export interface Search {
 	readonly instanceId: string;
 	answered: number;
 	failed: number;
+	/** How many of all that were asked did not answer and were passed over. */
+	skipped: number;
 	/** How often entries that led nowhere may still be passed. */
 	passes: number;
 	/** Whether it looks at others' work although there is some of this engine's own. */

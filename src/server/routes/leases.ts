@@ -133,16 +133,20 @@ async function claim(frame: Frame, request: FastifyRequest, reply: FastifyReply)
 	const { log, metrics, pools } = frame;
 	const { leases } = request.caller.backend;
 	const body = request.body as { waitMs?: unknown } | undefined;
-	const isFirst = request.headers[shapes.TRY_HEADER] === "1";
+	let searched = { probed: 0, skipped: 0 };
+	const how = {
+		isFirst: request.headers[shapes.TRY_HEADER] === "1",
+		onSearched: (figures: typeof searched) => (searched = figures),
+	};
 	const began = performance.now();
 	let executions: ClaimedExecution[] | undefined;
 	try {
-		if (!body?.waitMs) executions = await leases.claim(body as never, undefined, isFirst);
+		if (!body?.waitMs) executions = await leases.claim(body as never, undefined, how);
 		else {
 			pools.claims.take();
 			const presence = new Presence(reply, frame.waiting);
 			try {
-				executions = await leases.claim(body as never, presence.signal, isFirst);
+				executions = await leases.claim(body as never, presence.signal, how);
 			} finally {
 				presence.leave();
 				pools.claims.give();
@@ -152,7 +156,8 @@ async function claim(frame: Frame, request: FastifyRequest, reply: FastifyReply)
 		const ms = performance.now() - began;
 		metrics.claim(!executions ? "refused" : executions.length > 0 ? "hit" : "empty", ms);
 		if (log.isLevelEnabled("debug")) {
-			log.debug({ requestId: request.id, hit: executions?.length ?? 0, ms: Math.round(ms) }, "claim");
+			const figures = { ...searched, hit: executions?.length ?? 0, ms: Math.round(ms) };
+			log.debug({ requestId: request.id, ...figures }, "claim");
 		}
 	}
 	if (executions.length > 0) handBackIfUndelivered(frame, request, reply, executions);
