@@ -1,4 +1,4 @@
-import { quoted } from "./quoted.ts";
+import { quoted, quotedName } from "./quoted.ts";
 
 export type EventType =
 	| "created"
@@ -58,7 +58,7 @@ export interface EventBody {
 /** What JSON says of it, quicker: there are several events in every execution's life. */
 export function encodeEvent(body: EventBody): string {
 	const { seq, type, namespace, actor } = body;
-	let text = `{"seq":${seq},"type":"${type}","namespace":${quoted(namespace)},"actor":${quoted(actor)}`;
+	let text = `{"seq":${seq},"type":"${type}","namespace":${quotedName(namespace)},"actor":${quotedName(actor)}`;
 	for (const name in body) {
 		if (name === "seq" || name === "type" || name === "namespace" || name === "actor") continue;
 		const value = body[name];

@@ -1,5 +1,5 @@
 import type { Payload } from "../payload.ts";
-import { quoted } from "../quoted.ts";
+import { quoted, quotedName } from "../quoted.ts";
 import {
 	type Attempt,
 	type ExecutionRecord,
@@ -27,22 +27,22 @@ const DEFAULT_STATE = stateCode(executionDefaults);
 export function encodeExecution(record: ExecutionRecord): string {
 	const defaults = executionDefaults;
 	const { attempt, lease, lastLease } = record;
-	let doc = `{"kind":${quoted(record.kind)},"createdAt":${record.createdAt},"events":${record.events}`;
+	let doc = `{"kind":${quotedName(record.kind)},"createdAt":${record.createdAt},"events":${record.events}`;
 	const state = stateCode(record);
 	if (state !== DEFAULT_STATE) doc += `,"state":"${state}"`;
-	if (record.namespace !== defaults.namespace) doc += `,"namespace":${quoted(record.namespace)}`;
-	if (record.lane !== defaults.lane) doc += `,"lane":${quoted(record.lane)}`;
+	if (record.namespace !== defaults.namespace) doc += `,"namespace":${quotedName(record.namespace)}`;
+	if (record.lane !== defaults.lane) doc += `,"lane":${quotedName(record.lane)}`;
 	if (record.priority !== 0) doc += `,"priority":${record.priority}`;
 	if (record.agingMs !== defaults.agingMs) doc += `,"agingMs":${record.agingMs}`;
 	if (record.requiredCapabilities !== defaults.requiredCapabilities)
 		doc += `,"requiredCapabilities":[${record.requiredCapabilities.map(quoted).join(",")}]`;
-	if (record.fairnessKey !== "") doc += `,"fairnessKey":${quoted(record.fairnessKey)}`;
+	if (record.fairnessKey !== "") doc += `,"fairnessKey":${quotedName(record.fairnessKey)}`;
 	if (record.flowId !== "") doc += `,"flowId":${quoted(record.flowId)}`;
 	if (record.tags !== defaults.tags) doc += `,"tags":${JSON.stringify(record.tags)}`;
 	if (record.policy !== defaults.policy) doc += `,"policy":${JSON.stringify(record.policy)}`;
 	if (record.idempotencyKey !== "") doc += `,"idempotencyKey":${quoted(record.idempotencyKey)}`;
 	if (record.traceparent !== "") doc += `,"traceparent":${quoted(record.traceparent)}`;
-	if (record.createdBy !== "") doc += `,"createdBy":${quoted(record.createdBy)}`;
+	if (record.createdBy !== "") doc += `,"createdBy":${quotedName(record.createdBy)}`;
 	if (record.retentionMs !== defaults.retentionMs) doc += `,"retentionMs":${record.retentionMs}`;
 	if (record.blockingDetail !== "") doc += `,"blockingDetail":${quoted(record.blockingDetail)}`;
 	if (record.blockedAt !== 0) doc += `,"blockedAt":${record.blockedAt}`;
@@ -70,7 +70,7 @@ export function encodeExecution(record: ExecutionRecord): string {
 
 function attemptText(attempt: Attempt): string {
 	const { endedAt, usedMs, failure, result } = attempt;
-	let text = `{"index":${attempt.index},"type":"${attempt.type}","state":"${attempt.state}","workerId":${quoted(attempt.workerId)},"instanceId":${quoted(attempt.instanceId)},"startedAt":${attempt.startedAt}`;
+	let text = `{"index":${attempt.index},"type":"${attempt.type}","state":"${attempt.state}","workerId":${quotedName(attempt.workerId)},"instanceId":${quotedName(attempt.instanceId)},"startedAt":${attempt.startedAt}`;
 	if (endedAt !== undefined) text += `,"endedAt":${endedAt}`;
 	if (usedMs !== undefined) text += `,"usedMs":${usedMs}`;
 	if (failure !== undefined) text += `,"failure":${JSON.stringify(failure)}`;
@@ -82,8 +82,8 @@ function leaseText(lease: Lease, { attempt, epoch }: ExecutionRecord): string {
 	let text = `{"id":"${lease.id}","ttlMs":${lease.ttlMs},"acquiredAt":${lease.acquiredAt},"expiresAt":${lease.expiresAt}`;
 	if (lease.renewals !== undefined) text += `,"renewals":${lease.renewals}`;
 	if (lease.epoch !== epoch) text += `,"epoch":${lease.epoch}`;
-	if (lease.workerId !== attempt?.workerId) text += `,"workerId":${quoted(lease.workerId)}`;
-	if (lease.instanceId !== attempt?.instanceId) text += `,"instanceId":${quoted(lease.instanceId)}`;
+	if (lease.workerId !== attempt?.workerId) text += `,"workerId":${quotedName(lease.workerId)}`;
+	if (lease.instanceId !== attempt?.instanceId) text += `,"instanceId":${quotedName(lease.instanceId)}`;
 	return `${text}}`;
 }
 

@@ -164,7 +164,7 @@ export class CommitCall {
 		call.bulk(this.#lengths);
 		for (const score of scores.names) call.bulkText(String(score));
 		call.append(this.#bodies);
-		return call.toBuffer();
+		return call.take();
 	}
 }
 

@@ -7,8 +7,8 @@ const ZERO = 48;
 const FIRST_SIZE = 64 * 1024;
 /** What a rare large call made it grow to is not kept. */
 const LARGEST_KEPT = 1024 * 1024;
-/** The runtime copies long text faster than a loop does, but takes as long to be called as a loop for this many. */
-const COPIED_BY_HAND = 96;
+/** The runtime copies text faster than a loop does, but takes as long to be called as a loop for this many. */
+const COPIED_BY_HAND = 20;
 /** Room for the length in front of a value and the line end behind it. */
 const AROUND = 24;
 
@@ -26,18 +26,13 @@ export class RespBuffer {
 		return this;
 	}
 
-	/** A copy of all that was written. */
-	toBuffer(): Buffer {
-		return Buffer.from(this.#bytes.subarray(0, this.length));
-	}
-
-	/** ASCII text as it is. */
-	ascii(text: string): void {
-		this.#room(text.length);
-		const bytes = this.#bytes;
-		let at = this.length;
-		for (let n = 0; n < text.length; n++) bytes[at++] = text.charCodeAt(n);
-		this.length = at;
+	/** All that was written, for good and without a copy: what comes next is written behind it. */
+	take(): Buffer {
+		const taken = this.#bytes.subarray(0, this.length);
+		const left = this.#bytes.length - this.length;
+		this.#bytes = left < FIRST_SIZE ? Buffer.allocUnsafeSlow(LARGEST_KEPT) : this.#bytes.subarray(this.length);
+		this.length = 0;
+		return taken;
 	}
 
 	byte(value: number): void {
@@ -51,24 +46,31 @@ export class RespBuffer {
 		this.length = writeDigits(this.#bytes, this.length, value, width);
 	}
 
+	/** Text as it is; false, and nothing, when not all of it is ASCII. */
+	ascii(text: string): boolean {
+		const { length } = text;
+		this.#room(length * 3);
+		if (length > COPIED_BY_HAND) {
+			// Text has as many bytes as characters only if it is ASCII.
+			if (this.#bytes.write(text, this.length) !== length) return false;
+		} else {
+			const bytes = this.#bytes;
+			const start = this.length;
+			for (let n = 0; n < length; n++) {
+				const code = text.charCodeAt(n);
+				if (code > 127) return false;
+				bytes[start + n] = code;
+			}
+		}
+		this.length += length;
+		return true;
+	}
+
 	/** Well-formed text as it is. */
 	text(text: string): void {
+		if (this.ascii(text)) return;
 		this.#room(text.length * 3);
-		if (text.length > COPIED_BY_HAND) {
-			this.length += this.#bytes.write(text, this.length);
-			return;
-		}
-		const bytes = this.#bytes;
-		let at = this.length;
-		for (let n = 0; n < text.length; n++) {
-			const code = text.charCodeAt(n);
-			if (code > 127) {
-				this.length += bytes.write(text, this.length);
-				return;
-			}
-			bytes[at++] = code;
-		}
-		this.length = at;
+		this.length += this.#bytes.write(text, this.length);
 	}
 
 	/** What another one holds, as it is. */
@@ -95,44 +97,26 @@ export class RespBuffer {
 
 	/** A text as one value. */
 	bulkText(text: string): void {
-		if (text.length <= COPIED_BY_HAND) {
-			this.bulkName(NO_BYTES, text);
-			return;
-		}
-		// Taken to be ASCII, which nearly all of it is: then it has as many bytes as characters.
-		const start = this.length;
-		this.#open(text.length);
-		this.#room(3 * text.length + AROUND);
-		const size = this.#bytes.write(text, this.length);
-		if (size !== text.length) {
-			this.length = start;
-			this.bulkBytes(Buffer.from(toText(text)));
-			return;
-		}
-		this.length += size;
-		this.#end();
+		this.bulkName(NO_BYTES, text);
 	}
 
 	/** A name behind what all names of its kind begin with, as one value. */
 	bulkName(prefix: Uint8Array, name: string): void {
 		const start = this.length;
 		const size = prefix.length + name.length;
+		// Taken to be ASCII, which nearly all of it is.
 		this.#open(size);
 		this.#room(size + AROUND);
 		const bytes = this.#bytes;
 		let at = this.length;
 		for (let n = 0; n < prefix.length; n++) bytes[at++] = prefix[n] as number;
-		for (let n = 0; n < name.length; n++) {
-			const code = name.charCodeAt(n);
-			if (code > 127) {
-				this.length = start;
-				this.bulkBytes(Buffer.concat([prefix, Buffer.from(toText(name))]));
-				return;
-			}
-			bytes[at++] = code;
-		}
 		this.length = at;
-		this.#end();
+		if (this.ascii(name)) {
+			this.#end();
+			return;
+		}
+		this.length = start;
+		this.bulkBytes(Buffer.concat([prefix, Buffer.from(toText(name))]));
 	}
 
 	#open(size: number): void {
