@@ -67,7 +67,7 @@ export class Worker {
 	#loop: Promise<void> | undefined;
 	#assistant: Promise<void> | undefined;
 	/** Claims that wait for room before they are made. */
-	readonly #roomless = new Set<() => void>();
+	#roomless = new Set<() => void>();
 	#cleanUp: (() => void)[] = [];
 	#stopped: Promise<void> | undefined;
 
@@ -282,8 +282,10 @@ export class Worker {
 	}
 
 	#madeRoom(): void {
-		for (const goOn of this.#roomless) goOn();
-		this.#roomless.clear();
+		if (this.#roomless.size === 0) return;
+		const roomless = this.#roomless;
+		this.#roomless = new Set();
+		for (const goOn of roomless) goOn();
 	}
 
 	#begin(claimed: ClaimedExecution): void {

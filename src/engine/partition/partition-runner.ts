@@ -266,7 +266,7 @@ export class PartitionRunner {
 		this.#putOff = !alone && setAside.length > 0;
 		this.#fetching = alone && setAside.length > 0;
 		if (this.#putOff) this.#waiting.unshift(...setAside.splice(0));
-		if (alone && !this.#fetching) this.#memory.scans.clear();
+		if (alone && !this.#fetching && this.#memory.scans.size > 0) this.#memory.scans.clear();
 		const drafts = [...round.batch.units];
 		for (const { commands } of drafts) round.commands += commands.length;
 		const ahead = [...round.batch.walked].flatMap((queue) => this.#memory.missingAhead(queue));

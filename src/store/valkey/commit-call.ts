@@ -195,7 +195,7 @@ function enlarged(values: Uint32Array): Uint32Array<ArrayBuffer> {
 
 /** Names by their places, counted from 1 in the order they first came. */
 class Places<N> {
-	readonly #places = new Map<N, number>();
+	#places = new Map<N, number>();
 	/** A unit names its record again and again. */
 	#last: N | undefined;
 	#lastPlace = 0;
@@ -222,8 +222,12 @@ class Places<N> {
 		return this.#places.get(name) ?? 0;
 	}
 
+	/**
+	 * A table that was cleared leads on to its successor. Once one has become old, all that come after it are taken to be in
+	 * use and grow old too, with whatever they hold: a third of all that the collector carried over was theirs.
+	 */
 	clear(): void {
-		this.#places.clear();
+		this.#places = new Map();
 		this.#last = undefined;
 	}
 }
