@@ -1,5 +1,5 @@
 import { type Batch, DUE, hasWrites, type IndexEntry, type Unit } from "../port.ts";
-import { writeEvent } from "./event-log.ts";
+import { eventText } from "./event-log.ts";
 import { functionName } from "./library.ts";
 import type { PartitionKeys } from "./partition-keys.ts";
 import { RespBuffer } from "./resp-buffer.ts";
@@ -30,7 +30,7 @@ export interface CallSettings {
 /**
  * Makes the call of the `commit` function for a batch: one call, whatever the batch holds, ready to be sent.
  *
- *   keys   the partition's five; the version of every record named, then the document of each; queues; blobs
+ *   keys   the partition's own; the version of every record named, then the document of each; queues; blobs
  *   args   shape, clock, time heard, engine, number, at, versions expected, channel, own channel, partition, all events, their lengths
  *          by unit, scores, then documents and blobs in the order of their units
  *   shape  units, records, queues, blobs, place of the due queue, length of a key's prefix, scores, whether it writes,
@@ -44,7 +44,8 @@ export class CommitCall {
 	readonly #call = new RespBuffer();
 	readonly #bodies = new RespBuffer();
 	readonly #versions = new RespBuffer();
-	readonly #events = new RespBuffer();
+	/** By unit. */
+	#events: string[] = [];
 	readonly #lengths = new RespBuffer();
 	readonly #packed = new RespBuffer();
 	readonly #opening = `$5\r\nFCALL\r\n$${functionName("commit").length}\r\n${functionName("commit")}\r\n`;
@@ -60,8 +61,8 @@ export class CommitCall {
 	#writes = false;
 
 	encode(keys: PartitionKeys, batch: Batch, settings: CallSettings): Buffer {
-		for (const part of [this.#call, this.#bodies, this.#versions, this.#events, this.#lengths, this.#packed])
-			part.clear();
+		for (const part of [this.#call, this.#bodies, this.#versions, this.#lengths, this.#packed]) part.clear();
+		this.#events = [];
 		this.#shape.clear();
 		this.#movedBy.fill(0, 0, this.#records.size + 1);
 		for (const places of [this.#records, this.#queues, this.#blobs, this.#scores]) places.clear();
@@ -91,12 +92,12 @@ export class CommitCall {
 		shape.push(unit.removed.length);
 		for (const key of unit.removed) shape.push(records.of(key));
 		shape.push(unit.events.length);
-		const from = this.#events.length;
+		let events = "";
 		for (const event of unit.events) {
 			shape.push(records.of(event.owner));
-			writeEvent(this.#events, event);
+			events += eventText(event);
 		}
-		this.#lengths.digits(this.#events.length - from, LENGTH_WIDTH);
+		this.#events.push(events);
 		shape.push(unit.forgotten.length);
 		for (const owner of unit.forgotten) shape.push(records.of(owner));
 		shape.push(unit.blobs.length);
@@ -146,8 +147,7 @@ export class CommitCall {
 		call.ascii(this.#opening);
 		call.bulkText(String(keyCount));
 		for (const key of fixed) call.bulkText(key);
-		for (const key of records.names) call.bulkName(prefixes.version, key);
-		for (const key of records.names) call.bulkName(prefixes.record, key);
+		call.bulkNames([prefixes.version, prefixes.record], records.names);
 		for (const name of queues.names) call.bulkName(prefixes.queue, name);
 		for (const key of blobs.names) call.bulkName(prefixes.blob, key);
 		call.bulk(this.#packed);
@@ -160,7 +160,10 @@ export class CommitCall {
 		call.bulkText(settings.channel);
 		call.bulkText(settings.ownChannel);
 		call.bulkText(String(settings.partition));
-		call.bulk(this.#events);
+		const events = this.#events.join("");
+		const isAscii = call.bulkText(events);
+		for (const text of this.#events)
+			this.#lengths.digits(isAscii ? text.length : Buffer.byteLength(text), LENGTH_WIDTH);
 		call.bulk(this.#lengths);
 		for (const score of scores.names) call.bulkText(String(score));
 		call.append(this.#bodies);

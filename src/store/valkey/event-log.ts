@@ -1,31 +1,13 @@
 import type { EventEntry, LoggedEvent, LogPosition } from "../port.ts";
-import type { RespBuffer } from "./resp-buffer.ts";
 import { fromText, toText } from "./text.ts";
 
 /** What stands in place of an event that was trimmed, so that those behind it keep their numbers. */
 const TRIMMED = "x";
-const SPACE = 32;
 
 /** Events stand one behind the other, lengths in front: bodies are never quoted or searched. */
-export function writeEvent(into: RespBuffer, { at, owner, body }: EventEntry): void {
-	const start = into.length;
-	writeLengths(into, at, owner, body);
-	// Taken to be ASCII, which nearly all of it is.
-	if (into.ascii(owner) && into.ascii(body)) return;
-	into.length = start;
-	const [ownerText, bodyText] = [toText(owner), toText(body)];
-	writeLengths(into, at, ownerText, bodyText);
-	into.text(ownerText);
-	into.text(bodyText);
-}
-
-function writeLengths(into: RespBuffer, at: number, owner: string, body: string): void {
-	into.digits(at);
-	into.byte(SPACE);
-	into.digits(owner.length);
-	into.byte(SPACE);
-	into.digits(body.length);
-	into.byte(SPACE);
+export function eventText(event: EventEntry): string {
+	const [owner, body] = [toText(event.owner), toText(event.body)];
+	return `${event.at} ${owner.length} ${body.length} ${owner}${body}`;
 }
 
 /** The events of one commit, each with the text it was read from. */

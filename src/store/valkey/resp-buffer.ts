@@ -19,6 +19,8 @@ const AROUND = 24;
 export class RespBuffer {
 	#bytes = Buffer.allocUnsafe(FIRST_SIZE);
 	length = 0;
+	/** Where the latest value begins. */
+	#valueAt = 0;
 
 	clear(): this {
 		if (this.#bytes.length > LARGEST_KEPT) this.#bytes = Buffer.allocUnsafe(FIRST_SIZE);
@@ -66,13 +68,6 @@ export class RespBuffer {
 		return true;
 	}
 
-	/** Well-formed text as it is. */
-	text(text: string): void {
-		if (this.ascii(text)) return;
-		this.#room(text.length * 3);
-		this.length += this.#bytes.write(text, this.length);
-	}
-
 	/** What another one holds, as it is. */
 	append(other: RespBuffer): void {
 		this.#room(other.length);
@@ -95,13 +90,32 @@ export class RespBuffer {
 		this.#end();
 	}
 
-	/** A text as one value. */
-	bulkText(text: string): void {
-		this.bulkName(NO_BYTES, text);
+	/** A text as one value; says whether all of it is ASCII. */
+	bulkText(text: string): boolean {
+		return this.bulkName(NO_BYTES, text);
 	}
 
-	/** A name behind what all names of its kind begin with, as one value. */
-	bulkName(prefix: Uint8Array, name: string): void {
+	/** All names behind one beginning, then all of them behind another that is as long. */
+	bulkNames([first, second]: readonly [Uint8Array, Uint8Array], names: Iterable<string>): void {
+		const start = this.length;
+		const places: number[] = [];
+		for (const name of names) {
+			this.bulkName(first, name);
+			places.push(this.#valueAt);
+		}
+		const size = this.length - start;
+		this.#room(size);
+		const bytes = this.#bytes;
+		bytes.copyWithin(this.length, start, this.length);
+		for (const place of places) {
+			const at = place + size;
+			for (let n = 0; n < second.length; n++) bytes[at + n] = second[n] as number;
+		}
+		this.length += size;
+	}
+
+	/** A name behind what all names of its kind begin with, as one value; says whether it is ASCII. */
+	bulkName(prefix: Uint8Array, name: string): boolean {
 		const start = this.length;
 		const size = prefix.length + name.length;
 		// Taken to be ASCII, which nearly all of it is.
@@ -111,12 +125,13 @@ export class RespBuffer {
 		let at = this.length;
 		for (let n = 0; n < prefix.length; n++) bytes[at++] = prefix[n] as number;
 		this.length = at;
-		if (this.ascii(name)) {
-			this.#end();
-			return;
+		const isAscii = this.ascii(name);
+		if (isAscii) this.#end();
+		else {
+			this.length = start;
+			this.bulkBytes(Buffer.concat([prefix, Buffer.from(toText(name))]));
 		}
-		this.length = start;
-		this.bulkBytes(Buffer.concat([prefix, Buffer.from(toText(name))]));
+		return isAscii;
 	}
 
 	#open(size: number): void {
@@ -125,6 +140,7 @@ export class RespBuffer {
 		bytes[this.length] = DOLLAR;
 		this.length = writeDigits(bytes, this.length + 1, size, 1);
 		this.#end();
+		this.#valueAt = this.length;
 	}
 
 	#end(): void {
