@@ -3,6 +3,15 @@ import { payload, type Target } from "../target.ts";
 export const SUBMITTERS = 64;
 export const CONCURRENCY = 16;
 
+/** Submits so many, by so many submitters at once. */
+export async function submitAll(ff: Target["ff"], count: number): Promise<void> {
+	let submitted = 0;
+	const submitter = async () => {
+		while (submitted < count) await ff.submit("noop", payload(submitted++));
+	};
+	await Promise.all(Array.from({ length: SUBMITTERS }, submitter));
+}
+
 /** Submit → claim → complete, all at once: 64 submitters, one worker with 16 no-op handlers. Lifecycles per second. */
 export async function lifecycle({ ff }: Pick<Target, "ff">, count: number): Promise<number> {
 	let done = 0;
@@ -17,11 +26,7 @@ export async function lifecycle({ ff }: Pick<Target, "ff">, count: number): Prom
 	worker.handle("noop", async () => ({ ok: true }));
 	const startedAt = performance.now();
 	await worker.start();
-	let submitted = 0;
-	const submitter = async () => {
-		while (submitted < count) await ff.submit("noop", payload(submitted++));
-	};
-	await Promise.all(Array.from({ length: SUBMITTERS }, submitter));
+	await submitAll(ff, count);
 	await finished;
 	// The last handlers have run; stopping waits until their outcomes are committed.
 	await worker.stop();

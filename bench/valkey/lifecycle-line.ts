@@ -1,7 +1,7 @@
 import { median } from "../limits/sqlite-writes.ts";
 import { openBullMq } from "../peers/bullmq.ts";
 import type { Line } from "../report.ts";
-import { lifecycle } from "../scenarios/lifecycle.ts";
+import { CONCURRENCY, submitAll } from "../scenarios/lifecycle.ts";
 import type { BenchServer } from "./bench-server.ts";
 import { openOn, type ValkeyBench } from "./valkey-bench.ts";
 
@@ -24,24 +24,23 @@ const TURNS = 10;
 export async function valkeyLifecycleLines(bench: ValkeyBench): Promise<Line[]> {
 	const { server, partitions, rounds, size } = bench;
 	const ours = await openOn(server, partitions);
+	const here = await standing(ours);
 	const theirs = await openBullMq(server.url);
 	const our: Round[] = [];
 	const their: Round[] = [];
 	let counted = { ...ours.engine.counters };
 	for (let round = 1 - WARM_UP; round <= rounds; round++) {
-		const [here, there] = await takeTurns(server, size, [
-			(count) => lifecycle(ours, count),
-			(count) => theirs.lifecycle(count),
-		]);
+		const [one, other] = await takeTurns(server, size, [here.lifecycle, theirs.lifecycle]);
 		if (round <= 0) {
 			counted = { ...ours.engine.counters };
 			continue;
 		}
-		our.push(here);
-		their.push(there);
-		bench.progress(`  round ${round}: ${here.perSecond.toFixed(0)} beside ${there.perSecond.toFixed(0)}`);
+		our.push(one);
+		their.push(other);
+		bench.progress(`  round ${round}: ${one.perSecond.toFixed(0)} beside ${other.perSecond.toFixed(0)}`);
 	}
 	const { units, commits } = ours.engine.counters;
+	await here.stop();
 	await ours.close();
 	await theirs.close();
 	const of = (all: Round[], name: keyof Round): number => median(all.map((round) => round[name]));
@@ -80,6 +79,34 @@ export async function valkeyLifecycleLines(bench: ValkeyBench): Promise<Line[]> 
 }
 
 type Run = (count: number) => Promise<number>;
+
+/** A worker that stays from turn to turn, as the other's does; a turn ends when the last outcome is committed. */
+async function standing({
+	ff,
+	engine,
+}: Awaited<ReturnType<typeof openOn>>): Promise<{ lifecycle: Run; stop(): Promise<void> }> {
+	let left = 0;
+	let finish = () => {};
+	const tell = engine.onCommitted;
+	engine.onCommitted = (unit) => {
+		tell?.(unit);
+		for (const { body } of unit.events) if (body.type === "completed" && --left === 0) finish();
+	};
+	const worker = ff.worker({ concurrency: CONCURRENCY, handleSignals: false });
+	worker.handle("noop", async () => ({ ok: true }));
+	await worker.start();
+	return {
+		stop: () => worker.stop(),
+		async lifecycle(count) {
+			left = count;
+			const finished = new Promise<void>((resolve) => (finish = resolve));
+			const startedAt = performance.now();
+			await submitAll(ff, count);
+			await finished;
+			return count / ((performance.now() - startedAt) / 1000);
+		},
+	};
+}
 
 async function takeTurns(server: BenchServer, size: number, runs: [Run, Run]): Promise<[Round, Round]> {
 	const count = Math.ceil(size / TURNS);
