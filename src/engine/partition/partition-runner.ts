@@ -169,13 +169,13 @@ export class PartitionRunner {
 		return entries.slice(0, count);
 	}
 
-	/** Takes in what another's commit put into a queue that was empty, unless that is old already or a batch is on its way. */
 	/** Another server may answer from now on, that never had the latest commits. */
 	distrust(): void {
 		this.#memory.distrust();
 		this.#sender.lastCommit = 0;
 	}
 
+	/** Takes in what another's commit put into a queue that was empty, unless that is old already or a batch is on its way. */
 	learn(queue: string, news: News): void {
 		if (!this.isAway && news.commit > this.#sender.lastCommit) this.#memory.learn(queue, news);
 	}
