@@ -221,10 +221,10 @@ export class ClaimDispatcher {
 			}));
 			const results = await this.#inTime(taking, !isFirst);
 			search.overdue = results.length < shares.length;
-			const taken = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
-			if (taken.length > 0 || search.overdue)
-				return recordsOf(taken.sort((a, b) => a.score - b.score || (a.record.id < b.record.id ? -1 : 1)));
 			throwIfAllFailed(results);
+			const taken = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
+			if (taken.length > 0 || search.overdue || shares.length === 1)
+				return recordsOf(taken.sort((a, b) => a.score - b.score || (a.record.id < b.record.id ? -1 : 1)));
 			for (const share of shares) {
 				if (claim.request?.repeated) return [];
 				const found = await this.#takeShare(claim, search, lane, share, budget, false);

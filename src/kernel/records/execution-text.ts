@@ -36,7 +36,7 @@ export function encodeExecution(record: ExecutionRecord): string {
 	if (record.agingMs !== defaults.agingMs) doc += `,"agingMs":${record.agingMs}`;
 	if (record.requiredCapabilities !== defaults.requiredCapabilities)
 		doc += `,"requiredCapabilities":[${record.requiredCapabilities.map(quoted).join(",")}]`;
-	if (record.fairnessKey !== "") doc += `,"fairnessKey":${quotedName(record.fairnessKey)}`;
+	if (record.fairnessKey !== "") doc += `,"fairnessKey":${quoted(record.fairnessKey)}`;
 	if (record.flowId !== "") doc += `,"flowId":${quoted(record.flowId)}`;
 	if (record.tags !== defaults.tags) doc += `,"tags":${JSON.stringify(record.tags)}`;
 	if (record.policy !== defaults.policy) doc += `,"policy":${JSON.stringify(record.policy)}`;
