@@ -4,10 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { Stage } from "../cli/stage.ts";
 import { Program } from "./processes.ts";
 import { blockAfter, loosely, shellSteps } from "./readme-blocks.ts";
+import { storeBeds } from "./store-beds.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -44,17 +45,12 @@ test("examples/order.ts does what it says", async () => {
 });
 
 describe("the README's terminals", () => {
-	let folder: string;
 	const running: Program[] = [];
-	beforeAll(async () => {
-		folder = await mkdtemp(join(tmpdir(), "flowfabric-readme-"));
-	});
-	afterAll(async () => {
-		for (const program of running.reverse()) await program.stop();
-		await rm(folder, { recursive: true });
+	afterEach(async () => {
+		for (const program of running.splice(0).reverse()) await program.stop();
 	});
 
-	/** As it stands in the README, but on a store and a port of this test's own. */
+	/** As it stands in the README, but with the program of this checkout. */
 	function inTerminal(command: string, env: Record<string, string> = {}): Program {
 		const own = command.replaceAll("npx flowfabric", `"${process.execPath}" dist/cli/main.js`);
 		const program = new Program("sh", ["-c", own], { cwd: root, env });
@@ -62,28 +58,39 @@ describe("the README's terminals", () => {
 		return program;
 	}
 
-	test("a server, a worker elsewhere, and what the third terminal shows", async () => {
-		const readme = await readFile(join(root, "README.md"), "utf8");
-		expect(blockAfter(readme, "example: remote-worker.mjs")).toBe(
-			await readFile(join(root, "examples/remote-worker.mjs"), "utf8"),
-		);
-		const server = inTerminal(`exec ${blockAfter(readme, "terminal: server").trim()}`, {
-			FF_STORE: `sqlite:${join(folder, "readme.db")}`,
-			FF_LISTEN_ADDR: "127.0.0.1:0",
-		});
-		const [url] = await server.says(/http:\/\/127\.0\.0\.1:\d+/);
-		const worker = inTerminal(`exec ${blockAfter(readme, "terminal: worker").trim()}`, { FF_URL: url });
-		await worker.says(/waiting for work/);
+	/** The same, for a program that goes on until it is stopped. */
+	function staysInTerminal(command: string, env: Record<string, string>): Program {
+		return inTerminal(command.trim().replace(/(npx|node) /, "exec $1 "), env);
+	}
 
-		const steps = shellSteps(blockAfter(readme, "terminal: shell"));
-		expect(steps.length).toBeGreaterThan(5);
-		const END = "=== end of a step ===";
-		const script = steps.map(({ command }) => `${command} 2>&1\necho "${END}"`).join("\n");
-		const shell = inTerminal(script.replaceAll("http://127.0.0.1:9090", url), { FF_URL: url });
-		expect(await shell.ended()).toBe(0);
-		const printed = shell.out.split(`${END}\n`);
-		for (const [n, { command, shown }] of steps.entries()) expect(printed[n], command).toMatch(loosely(shown));
-	});
+	test.for(storeBeds.filter(({ partitions }) => partitions === 8))(
+		"a server on $name, a worker elsewhere, and what the third terminal shows",
+		async ({ name, open }, context) => {
+			const bed = await open();
+			context.onTestFinished(() => bed.discard());
+			const readme = await readFile(join(root, "README.md"), "utf8");
+			expect(blockAfter(readme, "example: remote-worker.mjs")).toBe(
+				await readFile(join(root, "examples/remote-worker.mjs"), "utf8"),
+			);
+			const command = blockAfter(readme, name === "sqlite" ? "terminal: server" : "terminal: server on Valkey");
+			const server = staysInTerminal(command.replace("valkey://127.0.0.1:6379", bed.url), {
+				FF_STORE: bed.url,
+				FF_LISTEN_ADDR: "127.0.0.1:0",
+			});
+			const [url] = await server.says(/http:\/\/127\.0\.0\.1:\d+/);
+			const worker = staysInTerminal(blockAfter(readme, "terminal: worker"), { FF_URL: url });
+			await worker.says(/waiting for work/);
+
+			const steps = shellSteps(blockAfter(readme, "terminal: shell"));
+			expect(steps.length).toBeGreaterThan(5);
+			const END = "=== end of a step ===";
+			const script = steps.map(({ command }) => `${command} 2>&1\necho "${END}"`).join("\n");
+			const shell = inTerminal(script.replaceAll("http://127.0.0.1:9090", url), { FF_URL: url });
+			expect(await shell.ended()).toBe(0);
+			const printed = shell.out.split(`${END}\n`);
+			for (const [n, { command, shown }] of steps.entries()) expect(printed[n], command).toMatch(loosely(shown));
+		},
+	);
 
 	test("every npm script it names is there", async () => {
 		const readme = await readFile(join(root, "README.md"), "utf8");
