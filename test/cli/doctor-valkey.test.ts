@@ -78,4 +78,11 @@ describe.runIf(hasValkey())("doctor of a store on Valkey", () => {
 		});
 		expect((await doctor()).facts).toMatchObject({ "index drift": { missing: 0, stale: 0 }, "corrupt records": 1 });
 	});
+
+	test("a time that a wrong clock has left behind, hours ahead", async () => {
+		const { header } = partitionKeys("ff", partitionTags(1)[0] as number);
+		await client.hset(header, "time", Date.now() + 7_300_000);
+		const { problems } = await doctor();
+		expect(problems).toContainEqual(expect.stringContaining("the time of 1 of 1 partitions is up to 2 h ahead"));
+	});
 });

@@ -64,6 +64,13 @@ describe("doctor of a store", () => {
 		expect(code).toBe(1);
 	});
 
+	test("a time that a wrong clock has left behind, hours ahead", async () => {
+		tamper("UPDATE head SET time = ? WHERE partition = 1", Date.now() + 7_300_000);
+		const { code, problems } = await doctor();
+		expect(problems).toEqual([expect.stringContaining("the time of 2 of 2 partitions is up to 2 h ahead")]);
+		expect(code).toBe(1);
+	});
+
 	test("an index that is not what the records say: what is missing, what is stale", async () => {
 		tamper("DELETE FROM entry WHERE key = ? AND queue LIKE 'eligible%'", ids[2]);
 		tamper("UPDATE entry SET score = score + 1 WHERE key = ? AND queue LIKE 'list%'", ids[3]);

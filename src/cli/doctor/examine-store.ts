@@ -5,6 +5,7 @@ import { withoutPassword } from "../settings/values.ts";
 import { auditStore, type Sorted } from "./audit.ts";
 import type { Findings } from "./findings.ts";
 import { bytesPerExecution, corruptProblems, more } from "./tally.ts";
+import { timeProblems } from "./time-problems.ts";
 
 /** Looks over a store, and with `repair` mends its index; one that only one process can have open must not be open. */
 export async function examineStore({ terminal }: Frame, url: string, repair: boolean): Promise<Findings> {
@@ -30,7 +31,12 @@ export async function examineStore({ terminal }: Frame, url: string, repair: boo
 				"index drift": { missing: drift.missing, stale: drift.stale },
 				...(repair ? { "index entries mended": { added: mended.missing, removed: mended.stale } } : undefined),
 			},
-			problems: [...(checkUp?.problems ?? []), ...corruptProblems(tally), ...linesOf(drift, "is")],
+			problems: [
+				...(checkUp?.problems ?? []),
+				...(await timeProblems(store)),
+				...corruptProblems(tally),
+				...linesOf(drift, "is"),
+			],
 			...(repair ? { mended: linesOf(mended, "was") } : undefined),
 		};
 	} finally {
