@@ -115,7 +115,11 @@ export interface Kernel {
 	decode(key: string, doc: string): object;
 	/** Whether commands are likely to come for a record; an engine need not remember the others. */
 	isBusy(key: string, record: object): boolean;
+	/** Whether there is more to be done and kept after such a command: where there is no room, it is refused first. */
+	startsWork(op: string): boolean;
 }
+
+const starting: ReadonlySet<string> = new Set<Op>(["create", "createMany", "claim", "grant", "acceptGrant", "replay"]);
 
 export const kernel: Kernel = {
 	rules: {
@@ -152,4 +156,5 @@ export const kernel: Kernel = {
 	placement,
 	decode: readRecord,
 	isBusy,
+	startsWork: (op) => starting.has(op),
 };

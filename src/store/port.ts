@@ -115,6 +115,8 @@ export interface Batch {
 	units: Unit[];
 	/** Set when its engine sees to what is due in them itself: nobody needs to be told of an earlier due time. */
 	vouched?: boolean;
+	/** Set when more has to be kept afterwards. A store that is full may refuse that, but not what ends or removes work. */
+	startsWork?: boolean;
 }
 
 export interface Timed {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { ClaimedExecution } from "../../src/contract/replies.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
@@ -80,5 +81,74 @@ describe("a commit that the store cannot make now", () => {
 		const { answered, answer } = await scene(new StoreError("upgraded", { applied: "no", code: "store_too_new" }));
 		await answered;
 		expect(answer()).toMatchObject({ code: "store_too_new", retryable: false });
+	});
+});
+
+/** Takes nothing that starts work, and may lose answers. */
+class FullStore extends MemoryStore {
+	full = false;
+	losesAnswer = false;
+
+	override async commit(partition: number, batch: Batch) {
+		if (this.full && batch.startsWork) throw new StoreError("OOM", { applied: "no" });
+		const reply = await super.commit(partition, batch);
+		if (!this.losesAnswer) return reply;
+		this.losesAnswer = false;
+		throw new StoreError("cut off", { applied: "unknown" });
+	}
+}
+
+describe("a store that is full", () => {
+	async function fullScene() {
+		const clock = new VirtualClock();
+		const store = new FullStore(1, clock.now);
+		const engine = new Engine({ store, clock });
+		await engine.start();
+		const { executions, leases } = new LocalBackend({ engine, actor: "test", retentionMs: 0 });
+		const create = () => executions.create({ kind: "job" });
+		const claim = async () => {
+			const [execution] = await leases.claim({ workerId: "w", instanceId: "i" });
+			const { id, lease } = execution as ClaimedExecution;
+			return { id, fence: { leaseId: lease.id, epoch: lease.epoch } };
+		};
+		return { clock, store, executions, leases, create, claim };
+	}
+	const refused = { code: "store_unavailable" };
+
+	it("lets what runs end, what has ended go and what waits be cancelled, and starts nothing", async () => {
+		const { store, executions, leases, create, claim } = await fullScene();
+		await executions.createMany([{ kind: "job" }, { kind: "job" }]);
+		const [one, two] = [await claim(), await claim()];
+		const { id: waiting } = await create();
+		store.full = true;
+		// All in one batch.
+		const [submitted, claimed, completed, renewed, cancelled] = await Promise.allSettled([
+			create(),
+			claim(),
+			leases.complete(one.id, { fence: one.fence }),
+			leases.renew({ leases: [{ executionId: two.id, ...two.fence }] }),
+			executions.cancel(waiting),
+		]);
+		expect(submitted).toMatchObject({ status: "rejected", reason: refused });
+		expect(claimed).toMatchObject({ status: "rejected", reason: refused });
+		expect(completed.status).toBe("fulfilled");
+		expect(renewed.status).toBe("fulfilled");
+		expect(cancelled.status).toBe("fulfilled");
+		await executions.delete(one.id);
+		store.full = false;
+		expect(await create()).toMatchObject({ publicState: "waiting" });
+		const { executions: left } = await executions.list({});
+		expect(left.map(({ publicState }) => publicState).sort()).toEqual(["active", "cancelled", "waiting"]);
+	});
+
+	it("still tells what became of a commit whose answer was lost before", async () => {
+		const { clock, store, executions, create } = await fullScene();
+		store.losesAnswer = true;
+		const created = create();
+		await clock.settle();
+		store.full = true;
+		await clock.advance(5000);
+		expect(await created).toMatchObject({ publicState: "waiting" });
+		expect((await executions.list({})).executions).toHaveLength(1);
 	});
 });

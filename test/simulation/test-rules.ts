@@ -108,6 +108,7 @@ export function simulatedKernel(bugs: KernelBugs): Kernel {
 				: places;
 		},
 		isBusy: kernel.isBusy,
+		startsWork: kernel.startsWork,
 		decode(key, doc) {
 			const record = kernel.decode(key, doc);
 			if (bugs.unknownFieldsDropped) dropUnknown(record);

@@ -1,4 +1,5 @@
 import type { Clock } from "../../contract/clock.ts";
+import type { Kernel } from "../../kernel/kernel.ts";
 import type { Outcome } from "../../kernel/outcome.ts";
 import { type Batch, type CommitReply, DUE, hasWrites, StoreError, type Unit } from "../../store/port.ts";
 import type { PartitionMemory } from "./partition-memory.ts";
@@ -28,6 +29,7 @@ export interface BatchSenderOptions {
 	clock: Clock;
 	line: StoreLine;
 	memory: PartitionMemory;
+	startsWork: Kernel["startsWork"];
 	/** Whether this engine itself sees to whatever is due here up to this time. */
 	vouches(until: number): boolean;
 	/** Told of every unit that was committed, before its callers are. */
@@ -78,11 +80,13 @@ export class BatchSender {
 		const batch: Batch = { engine: engineId, number: this.sent, at, units };
 		const due = latestDue(units);
 		if (due !== undefined && this.#options.vouches(due)) batch.vouched = true;
+		if (drafts.some((draft) => draft.commands.some((running) => this.#startsWork(running)))) batch.startsWork = true;
 		const sentAt = clock.monotonic();
 		this.committing += 1;
 		const reply = await this.#send(batch, drafts);
 		this.committing -= 1;
 		if (!reply) return [];
+		if (reply instanceof Error) return this.#commitRest(drafts, at, reply);
 		if (reply.results.length === 0) {
 			if (at > reply.time) line.time.stall();
 			return drafts.flatMap((draft) => this.#abandon(draft));
@@ -95,7 +99,8 @@ export class BatchSender {
 		return this.#settle(drafts, reply, clock.monotonic() - sentAt);
 	}
 
-	async #send(batch: Batch, drafts: UnitDraft[]): Promise<CommitReply | undefined> {
+	/** An error when the batch might be taken without what starts work. */
+	async #send(batch: Batch, drafts: UnitDraft[]): Promise<CommitReply | Error | undefined> {
 		const { line } = this.#options;
 		let inDoubt = false;
 		for (let tries = 0; ; tries++) {
@@ -104,9 +109,12 @@ export class BatchSender {
 				line.worked();
 				return reply;
 			} catch (error) {
-				line.failed();
 				inDoubt ||= !(error instanceof StoreError) || error.applied === "unknown";
 				const hopeless = error instanceof StoreError && !error.passing;
+				if (hopeless && !inDoubt && batch.startsWork) return storeRefusal(error);
+				line.failed();
+				// What may have been done is asked about again, whether there is room or not.
+				if (inDoubt) batch.startsWork = false;
 				const waitedFor = this.#giveUpOnCallers(drafts, error);
 				// What was certainly not done and nobody waits for any more is not done later either.
 				if (hopeless || this.#closed || (!inDoubt && !waitedFor)) {
@@ -117,6 +125,26 @@ export class BatchSender {
 				await line.pause(tries);
 			}
 		}
+	}
+
+	/** Where there is no room what starts work is refused, and with it all that it was sent with: the rest goes by itself. */
+	async #commitRest(drafts: UnitDraft[], at: number, refusal: Error): Promise<Running[]> {
+		const rest: UnitDraft[] = [];
+		const again: Running[] = [];
+		for (const draft of drafts) {
+			if (!draft.commands.some((running) => this.#startsWork(running))) rest.push(draft);
+			else
+				for (const running of this.#abandon(draft)) {
+					if (this.#startsWork(running)) running.reject(refusal);
+					else again.push(running);
+				}
+		}
+		if (rest.length > 0) again.push(...(await this.commit(rest, at)));
+		return again;
+	}
+
+	#startsWork({ command }: Running): boolean {
+		return this.#options.startsWork(command.op);
 	}
 
 	#settle(drafts: UnitDraft[], reply: CommitReply, ms: number): Running[] {

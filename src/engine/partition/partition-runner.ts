@@ -90,6 +90,7 @@ export class PartitionRunner {
 			clock: options.clock,
 			line: this.#line,
 			memory: this.#memory,
+			startsWork: options.kernel.startsWork,
 			vouches: (until) => options.vouches(options.partition, until),
 			onCommitted: (unit) => options.onCommitted(unit, options.partition),
 			onAbandoned: (unit) => options.onAbandoned(unit, options.partition),

@@ -15,6 +15,9 @@ const FIRST_NUMBERS = 4096;
 /** Shape, clock, heard, engine, number, at, versions, channel, own channel, partition, events, lengths. */
 const FIXED_ARGS = 12;
 
+const STARTING = openingOf(functionName("start"));
+const COMMITTING = openingOf(functionName("commit"));
+
 /** What a call is told beside its batch. */
 export interface CallSettings {
 	/** The time a test gives, or nothing. */
@@ -28,7 +31,7 @@ export interface CallSettings {
 }
 
 /**
- * Makes the call of the `commit` function for a batch: one call, whatever the batch holds, ready to be sent.
+ * Makes the call of the `commit` or `start` function for a batch: one call, whatever the batch holds, ready to be sent.
  *
  *   keys   the partition's own; the version of every record named, then the document of each; queues; blobs
  *   args   shape, clock, time heard, engine, number, at, versions expected, channel, own channel, partition, all events, their lengths
@@ -48,7 +51,6 @@ export class CommitCall {
 	#events: string[] = [];
 	readonly #lengths = new RespBuffer();
 	readonly #packed = new RespBuffer();
-	readonly #opening = `$5\r\nFCALL\r\n$${functionName("commit").length}\r\n${functionName("commit")}\r\n`;
 	readonly #shape = new Numbers();
 	readonly #records = new Places<string>();
 	readonly #queues = new Places<string>();
@@ -144,7 +146,7 @@ export class CommitCall {
 		call.ascii("*");
 		call.digits(3 + keyCount + FIXED_ARGS + scores.size + this.#bodyCount);
 		call.ascii("\r\n");
-		call.ascii(this.#opening);
+		call.ascii(batch.startsWork ? STARTING : COMMITTING);
 		call.bulkText(String(keyCount));
 		for (const key of fixed) call.bulkText(key);
 		call.bulkNames([prefixes.version, prefixes.record], records.names);
@@ -169,6 +171,10 @@ export class CommitCall {
 		call.append(this.#bodies);
 		return call.take();
 	}
+}
+
+function openingOf(name: string): string {
+	return `$5\r\nFCALL\r\n$${name.length}\r\n${name}\r\n`;
 }
 
 /** Numbers in the making, in memory that is kept from call to call. */

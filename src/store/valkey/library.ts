@@ -7,19 +7,19 @@ import { COMMIT_FUNCTION } from "./commit-function.ts";
  */
 export const LIBRARY_VERSION = 1;
 
-const functions = ["commit", "read", "ask", "behind", "events", "trim", "watch", "sweep"] as const;
-const roomless: ReadonlySet<string> = new Set(["read", "ask", "behind", "events", "trim", "sweep"]);
+const functions = ["start", "commit", "read", "ask", "behind", "events", "trim", "watch", "sweep"] as const;
 
 /** A function's name in the server. */
 export const functionName = (name: (typeof functions)[number]): string => `ff${LIBRARY_VERSION}_${name}`;
 
 /**
- * A server that is full refuses whatever may write, so those that need no room say so. They are not called reading ones: a
- * primary that has been demoted would answer them with what was.
+ * A server that is full refuses every function that does not say it may run all the same. `start`, which commits what
+ * starts work, does not say so. Those that read are not called reading ones: a primary that has been demoted would answer
+ * them with what was.
  */
 function registration(name: (typeof functions)[number]): string {
-	const flags = roomless.has(name) ? ", flags = { 'allow-oom' }" : "";
-	return `function_name = '${functionName(name)}', callback = ${name}${flags}`;
+	const does = name === "start" ? "callback = commit" : `callback = ${name}, flags = { 'allow-oom' }`;
+	return `function_name = '${functionName(name)}', ${does}`;
 }
 
 /**
