@@ -5,28 +5,29 @@ const SWEEP_SIZE = 1000;
 
 /**
  * Short reservations of records for an engine that kept losing on them. They live in memory only: they last a moment,
- * and one process owns the store.
+ * and one process owns the store. They go by the clock, not by a partition's time: when the clock is set back that stands
+ * still until it is caught up with, and nobody may have to wait for an engine's turn so long.
  */
 export class Turns {
 	readonly #turns = new Map<string, { engine: string; until: number }>();
 
-	/** Until when another engine has its turn on something this unit writes. */
-	heldByOther(unit: Unit, engine: string, time: number): number | undefined {
+	/** For how long another engine still has its turn on something this unit writes. */
+	heldByOther(unit: Unit, engine: string, clock: number): number | undefined {
 		if (this.#turns.size === 0) return undefined;
 		for (const key of writtenKeys(unit)) {
 			const turn = this.#turns.get(key);
 			if (!turn || turn.engine === engine) continue;
-			if (turn.until > time) return turn.until;
+			if (isOn(turn.until, clock)) return turn.until - clock;
 			this.#turns.delete(key);
 		}
 		return undefined;
 	}
 
-	take(keys: readonly string[], engine: string, time: number): void {
+	take(keys: readonly string[], engine: string, clock: number): void {
 		if (this.#turns.size > SWEEP_SIZE) {
-			for (const [key, { until }] of this.#turns) if (until <= time) this.#turns.delete(key);
+			for (const [key, { until }] of this.#turns) if (!isOn(until, clock)) this.#turns.delete(key);
 		}
-		for (const key of keys) this.#turns.set(key, { engine, until: time + TURN_MS });
+		for (const key of keys) this.#turns.set(key, { engine, until: clock + TURN_MS });
 	}
 
 	/** A turn ends with the first write of its engine. */
@@ -34,6 +35,11 @@ export class Turns {
 		if (this.#turns.size === 0) return;
 		for (const key of writtenKeys(unit)) this.#turns.delete(key);
 	}
+}
+
+/** One that seems to last longer than any does was given before the clock was set back: it is over. */
+function isOn(until: number, clock: number): boolean {
+	return until > clock && until - clock <= TURN_MS;
 }
 
 function* writtenKeys(unit: Unit): Iterable<string> {

@@ -72,7 +72,7 @@ export class SimPartition extends MemoryPartition {
 		return this.#bugs.versionsReused ? this.read(key).version + 1 : super.versionFor(key, commit);
 	}
 
-	protected override lostOn(unit: Unit, engine: string, time: number): UnitResult | undefined {
+	protected override lostOn(unit: Unit, engine: string, time: number, clock: number): UnitResult | undefined {
 		const writes = new Set([...unit.put.map(({ key }) => key), ...unit.removed]);
 		if (this.#bugs.refusalsUnchecked && writes.size === 0) return undefined;
 		const seen = {
@@ -82,7 +82,7 @@ export class SimPartition extends MemoryPartition {
 				? { expected: unit.expected.filter(([key]) => writes.has(key)) }
 				: undefined),
 		};
-		const lost = super.lostOn(seen, engine, time);
+		const lost = super.lostOn(seen, engine, time, clock);
 		if (!lost) this.onApplied?.(unit, time);
 		return lost;
 	}

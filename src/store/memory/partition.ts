@@ -121,7 +121,7 @@ export class MemoryPartition {
 		const dueBefore = this.#nextDue();
 		let events = 0;
 		const results = batch.units.map((unit): UnitResult => {
-			const lost = this.lostOn(unit, batch.engine, time);
+			const lost = this.lostOn(unit, batch.engine, time, clock);
 			if (lost) return lost;
 			this.#apply(unit, commit, events, notice);
 			events += unit.events.length;
@@ -155,18 +155,18 @@ export class MemoryPartition {
 	}
 
 	/** Undefined when the unit may be applied. */
-	protected lostOn(unit: Unit, engine: string, time: number): UnitResult | undefined {
+	protected lostOn(unit: Unit, engine: string, time: number, clock: number): UnitResult | undefined {
 		const changed = unit.expected.filter(([key, version]) => this.read(key).version !== version).map(([key]) => key);
-		const turnUntil = this.#turns.heldByOther(unit, engine, time);
-		if (changed.length === 0 && turnUntil === undefined) {
+		const turnLeft = this.#turns.heldByOther(unit, engine, clock);
+		if (changed.length === 0 && turnLeft === undefined) {
 			this.#turns.used(unit);
 			return undefined;
 		}
-		if (unit.wantsTurn && turnUntil === undefined) this.#turns.take(changed, engine, time);
+		if (unit.wantsTurn && turnLeft === undefined) this.#turns.take(changed, engine, clock);
 		return {
 			ok: false,
 			current: unit.expected.map(([key]) => this.read(key)),
-			...(turnUntil === undefined ? undefined : { turnUntil }),
+			...(turnLeft === undefined ? undefined : { turnUntil: time + turnLeft }),
 		};
 	}
 

@@ -2,22 +2,27 @@
  * The Lua of `commit`. It judges a batch unit by unit, each seeing what those before it did, and keeps what they make
  * of records in lists; then it writes everything at once with plain MSET, DEL, ZADD and ZREM.
  */
-export const COMMIT_FUNCTION = String.raw`-- The end of another engine's turn on a record this unit writes. An engine's own turns end when they are used.
-local function turnAgainst(keys, engine, time, b, from, to, member, use)
+export const COMMIT_FUNCTION = String.raw`-- Turns go by the clock, not by the partition's time, which stands still after the clock was set back. One that seems to
+-- last longer than any does was given before that: it is over.
+local function isOn(ends, now) return ends > now and ends - now <= TURN_MS end
+
+-- How long another engine still has its turn on a record this unit writes. An engine's own turns end when they are used.
+local function turnAgainst(keys, engine, now, b, from, to, member, use)
 	for i = from, to do
 		local turn = redis.call('HGET', keys[TURNS], member(b[i]))
 		local ends, holder = string.match(turn or '', '^(%d+) (.*)$')
-		if ends and tonumber(ends) > time then
+		if ends and isOn(tonumber(ends), now) then
 			if use then redis.call('HDEL', keys[TURNS], member(b[i]))
-			elseif holder ~= engine then return tonumber(ends) end
+			elseif holder ~= engine then return tonumber(ends) - now end
 		end
 	end
 end
 
-local function giveTurn(keys, engine, time, changed, member, first)
+local function giveTurn(keys, engine, now, changed, member, first)
 	if first then redis.call('DEL', keys[TURNS]) end
-	for _, k in ipairs(changed) do redis.call('HSET', keys[TURNS], member(k), (time + TURN_MS) .. ' ' .. engine) end
-	redis.call('HSET', keys[HEADER], 'turns', time + TURN_MS)
+	local ends = whole(now + TURN_MS)
+	for _, k in ipairs(changed) do redis.call('HSET', keys[TURNS], member(k), ends .. ' ' .. engine) end
+	redis.call('HSET', keys[HEADER], 'turns', ends)
 end
 
 -- The events of the units that were applied, when not all were.
@@ -142,7 +147,8 @@ end
 local function commit(keys, args)
 	local call, sub = redis.call, string.sub
 	local header = call('HMGET', keys[HEADER], 'time', 'commits', 'turns', 'watched', args[ENGINE], 'stretch')
-	local time = timeAfter(math.max(tonumber(header[1] or 0), tonumber(args[HEARD])), args[CLOCK])
+	local now = clock(args[CLOCK])
+	local time = math.max(tonumber(header[1] or 0), tonumber(args[HEARD]), now)
 	local commits, number = tonumber(header[2] or 0), tonumber(args[NUMBER])
 	local b = numbers(args[SHAPE])
 	local units, nRecords, nQueues, nBlobs, dueQueue, prefix, nScores = b[1], b[2], b[3], b[4], b[5], b[6], b[7]
@@ -180,7 +186,7 @@ local function commit(keys, args)
 
 	local stored = mget(keys, FIXED_KEYS + 1, FIXED_KEYS + nRecords)
 	local version, versions, at = string.format(VERSION_FORM, commits), args[VERSIONS], 1
-	local turns = header[3] and tonumber(header[3]) > time
+	local turns = header[3] and isOn(tonumber(header[3]), now)
 	-- What the units make of versions, documents, histories and blobs: false while untouched, true for what is to go.
 	local versionNow, docNow, historyNow, blobNow = blank(nRecords), blank(nRecords), blank(nRecords), blank(nBlobs)
 	local out, into = { touched = {} }, {}
@@ -198,16 +204,16 @@ local function commit(keys, args)
 			at = at + WIDTH
 		end
 		local wantsTurn, put, removed = b[p + 1] == 1, to + 1, to + 2 + b[to + 1]
-		local turn = turns and (turnAgainst(keys, args[ENGINE], time, b, put + 1, put + b[put], member)
-			or turnAgainst(keys, args[ENGINE], time, b, removed + 1, removed + b[removed], member))
+		local turn = turns and (turnAgainst(keys, args[ENGINE], now, b, put + 1, put + b[put], member)
+			or turnAgainst(keys, args[ENGINE], now, b, removed + 1, removed + b[removed], member))
 		local ok = not changed and not turn
 		if ok then
 			if turns then
-				turnAgainst(keys, args[ENGINE], time, b, put + 1, put + b[put], member, true)
-				turnAgainst(keys, args[ENGINE], time, b, removed + 1, removed + b[removed], member, true)
+				turnAgainst(keys, args[ENGINE], now, b, put + 1, put + b[put], member, true)
+				turnAgainst(keys, args[ENGINE], now, b, removed + 1, removed + b[removed], member, true)
 			end
 		else
-			local reply = { u, turn or -1 }
+			local reply = { u, turn and time + turn or -1 }
 			for i = from, to do
 				local k = b[i]
 				local doc = docNow[k] or call('GET', keys[docs + k])
@@ -217,7 +223,7 @@ local function commit(keys, args)
 			lost[u] = true
 			replies[#replies + 1] = reply
 			if changed and wantsTurn and not turn then
-				giveTurn(keys, args[ENGINE], time, changed, member, not turns)
+				giveTurn(keys, args[ENGINE], now, changed, member, not turns)
 				turns = true
 			end
 		end

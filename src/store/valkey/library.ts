@@ -67,20 +67,17 @@ end
 -- A whole number as text. Left to itself Lua, like the server, prints it as a fraction, which takes up to twice as long.
 local function whole(n) return string.format('%d', n) end
 
--- The partition's time: what was told once is never undercut. A test gives its own.
-local function timeAfter(mark, given)
-	mark = tonumber(mark or 0)
-	local now = tonumber(given)
-	if not now then
-		local t = redis.call('TIME')
-		now = t[1] * 1000 + math.floor(t[2] / 1000)
-	end
-	return now > mark and now or mark
+-- The server's clock. A test gives its own.
+local function clock(given)
+	if given ~= '' then return tonumber(given) end
+	local t = redis.call('TIME')
+	return t[1] * 1000 + math.floor(t[2] / 1000)
 end
 
--- What a read is told. It writes nothing: whoever heard it says so with its next commit.
+-- The partition's time, as a read is told: what was told once is never undercut. It writes nothing: whoever heard it says
+-- so with its next commit.
 local function tell(header, given)
-	return timeAfter(redis.call('HGET', header, 'time'), given)
+	return math.max(tonumber(redis.call('HGET', header, 'time') or 0), clock(given))
 end
 
 -- The numbers of a shape: a byte each, or two of seven bits when one of them is large.

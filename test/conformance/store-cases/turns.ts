@@ -6,9 +6,9 @@ const A = { engine: "engine-a" };
 const B = { engine: "engine-b" };
 
 /** Engine A loses on "hot" and takes a turn; returns the version it stands at. */
-async function takeTurn(trial: Trial): Promise<number> {
-	const version = await trial.apply([put("hot", "0")], B);
-	const { results } = await trial.commit([{ ...put("hot", "A"), wantsTurn: true }], A);
+async function takeTurn(trial: Trial, at = trial.clock.now): Promise<number> {
+	const version = await trial.apply([put("hot", "0")], { ...B, at });
+	const { results } = await trial.commit([{ ...put("hot", "A"), wantsTurn: true }], { ...A, at });
 	expect(results).toEqual([{ ok: false, current: [{ key: "hot", version, doc: "0" }] }]);
 	return version;
 }
@@ -38,6 +38,24 @@ export function turnCases(test: Case): void {
 		expect((await trial.commit([put("hot", "B", version)], B)).results).toMatchObject([{ ok: false }]);
 		trial.clock.now += 1;
 		await trial.apply([put("hot", "B", version)], B);
+	});
+
+	test("a turn does not last longer because the clock was set back", async (trial) => {
+		const version = await takeTurn(trial);
+		const at = trial.clock.now;
+		trial.clock.now -= 60_000;
+		await trial.apply([put("hot", "B", version)], { ...B, at });
+	});
+
+	test("a turn taken after the clock was set back ends by itself, although time stands still", async (trial) => {
+		const at = trial.clock.now;
+		await trial.apply([put("other", "")]);
+		trial.clock.now -= 60_000;
+		const version = await takeTurn(trial, at);
+		const early = await trial.commit([put("hot", "B", version)], { ...B, at });
+		expect(early).toMatchObject({ time: at, results: [{ ok: false, turnUntil: at + TURN_MS }] });
+		trial.clock.now += TURN_MS;
+		await trial.apply([put("hot", "B", version)], { ...B, at });
 	});
 
 	test("a unit that lost without asking gets no turn", async (trial) => {

@@ -99,9 +99,9 @@ export class SqlitePartition {
 		let place = 0;
 		this.records.beginBatch();
 		return batch.units.map((unit): UnitResult => {
-			const turnUntil = this.#turns.heldByOther(unit, batch.engine, time);
-			if (turnUntil !== undefined || !this.records.write(unit, commit)) {
-				return this.#lost(unit, batch.engine, time, turnUntil);
+			const turnLeft = this.#turns.heldByOther(unit, batch.engine, this.#clock());
+			if (turnLeft !== undefined || !this.records.write(unit, commit)) {
+				return this.#lost(unit, batch.engine, turnLeft === undefined ? undefined : time + turnLeft);
 			}
 			this.#turns.used(unit);
 			this.#writeRest(unit, commit, place, notice);
@@ -110,7 +110,7 @@ export class SqlitePartition {
 		});
 	}
 
-	#lost(unit: Unit, engine: string, time: number, turnUntil: number | undefined): UnitResult {
+	#lost(unit: Unit, engine: string, turnUntil: number | undefined): UnitResult {
 		const current = unit.expected.map(([key]) => this.records.read(key));
 		if (turnUntil !== undefined) return { ok: false, current, turnUntil };
 		if (unit.wantsTurn) {
@@ -118,7 +118,7 @@ export class SqlitePartition {
 			this.#turns.take(
 				changed.map(([key]) => key),
 				engine,
-				time,
+				this.#clock(),
 			);
 		}
 		return { ok: false, current };
