@@ -60,6 +60,8 @@ export interface EngineCounters {
 }
 
 const DEFAULT_CACHED_RECORDS = 20_000;
+/** How soon it is said again that the store refuses changes. */
+const REFUSED_AGAIN_MS = 60_000;
 
 /**
  * The machinery of one engine: a runner, a minder and queue heads per partition, and one dispatcher for claims. It knows
@@ -98,6 +100,7 @@ export class Engine {
 	readonly #preferences: Preferences;
 	readonly #onFault: NonNullable<EngineOptions["onFault"]>;
 	readonly #skippedFor = new Set<string>();
+	#refusedAt = Number.NEGATIVE_INFINITY;
 	#closed = false;
 
 	constructor(options: EngineOptions) {
@@ -133,6 +136,7 @@ export class Engine {
 					onAbandoned: (unit, at) => this.#abandoned(unit, at),
 					onCorrupt: (key, why) => this.#onFault({ about: `record ${key} cannot be read: ${why}`, error: undefined }),
 					onBatch: (batch) => this.#count(batch),
+					onRefused: (error) => this.#refused(error),
 				}),
 		);
 		this.mint = new UuidMint(() => this.now(), options.randomHex);
@@ -346,6 +350,14 @@ export class Engine {
 		if (this.#skippedFor.has(reason)) return;
 		this.#skippedFor.add(reason);
 		this.#onFault({ about: "partitions that cannot be read are passed over", error });
+	}
+
+	/** It befalls every call for as long as it lasts. */
+	#refused(error: unknown): void {
+		const now = this.clock.monotonic();
+		if (now - this.#refusedAt < REFUSED_AGAIN_MS) return;
+		this.#refusedAt = now;
+		this.#onFault({ about: "the store refuses changes", error });
 	}
 
 	/** Engines that hear of each other share out; while they differ about who is there, some partitions have two or none. */

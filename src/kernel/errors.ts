@@ -65,7 +65,7 @@ export const ERRORS = {
 	store_too_new: { status: 503, retryable: false, message: "the store was written by a newer version of FlowFabric" },
 	store_version_too_low: { status: 503, retryable: false, message: "the store's server is too old" },
 	store_in_use: { status: 503, retryable: false, message: "the store is open in another process" },
-	store_unavailable: { status: 503, retryable: true, message: "the store did not answer" },
+	store_unavailable: { status: 503, retryable: true, message: "the store did not answer, or takes nothing now" },
 	unreachable: { status: 503, retryable: true, message: "the server could not be reached" },
 	shutting_down: { status: 503, retryable: true, message: "the engine is shutting down" },
 	request_timeout: { status: 504, retryable: true, message: "the request did not arrive in time" },

@@ -102,7 +102,8 @@ describe("a store that is full", () => {
 	async function fullScene() {
 		const clock = new VirtualClock();
 		const store = new FullStore(1, clock.now);
-		const engine = new Engine({ store, clock });
+		const faults: string[] = [];
+		const engine = new Engine({ store, clock, onFault: ({ about, error }) => faults.push(`${about}: ${error}`) });
 		await engine.start();
 		const { executions, leases } = new LocalBackend({ engine, actor: "test", retentionMs: 0 });
 		const create = () => executions.create({ kind: "job" });
@@ -111,7 +112,7 @@ describe("a store that is full", () => {
 			const { id, lease } = execution as ClaimedExecution;
 			return { id, fence: { leaseId: lease.id, epoch: lease.epoch } };
 		};
-		return { clock, store, executions, leases, create, claim };
+		return { clock, store, faults, executions, leases, create, claim };
 	}
 	const refused = { code: "store_unavailable" };
 
@@ -139,6 +140,16 @@ describe("a store that is full", () => {
 		expect(await create()).toMatchObject({ publicState: "waiting" });
 		const { executions: left } = await executions.list({});
 		expect(left.map(({ publicState }) => publicState).sort()).toEqual(["active", "cancelled", "waiting"]);
+	});
+
+	it("is told of once a minute, with the store's own words", async () => {
+		const { clock, store, faults, create } = await fullScene();
+		store.full = true;
+		for (let n = 0; n < 10; n++) await expect(create()).rejects.toMatchObject(refused);
+		expect(faults).toEqual([expect.stringMatching(/^the store refuses changes: .*OOM/)]);
+		await clock.advance(60_000);
+		await expect(create()).rejects.toMatchObject(refused);
+		expect(faults).toHaveLength(2);
 	});
 
 	it("still tells what became of a commit whose answer was lost before", async () => {

@@ -37,6 +37,8 @@ export interface BatchSenderOptions {
 	/** Told of every unit that came to nothing; what it took from queues is still there. */
 	onAbandoned(unit: UnitDraft): void;
 	onBatch(report: BatchReport): void;
+	/** Told when the store refuses a batch, and would do so again. */
+	onRefused(error: unknown): void;
 	/** Takes commands that are of no use for so many milliseconds: another engine has its turn. */
 	hold(commands: Running[], ms: number): void;
 }
@@ -111,6 +113,7 @@ export class BatchSender {
 			} catch (error) {
 				inDoubt ||= !(error instanceof StoreError) || error.applied === "unknown";
 				const hopeless = error instanceof StoreError && !error.passing;
+				if (hopeless) this.#options.onRefused(error);
 				if (hopeless && !inDoubt && batch.startsWork) return storeRefusal(error);
 				line.failed();
 				// What may have been done is asked about again, whether there is room or not.

@@ -34,6 +34,8 @@ export interface RunnerOptions {
 	onAbandoned(unit: UnitDraft, partition: number): void;
 	onCorrupt(key: string, why: string): void;
 	onBatch(report: BatchReport): void;
+	/** Told when the store refuses a batch, and would do so again. */
+	onRefused(error: unknown): void;
 }
 
 /** One time round, until its batch is settled. */
@@ -95,6 +97,7 @@ export class PartitionRunner {
 			onCommitted: (unit) => options.onCommitted(unit, options.partition),
 			onAbandoned: (unit) => options.onAbandoned(unit, options.partition),
 			onBatch: options.onBatch,
+			onRefused: options.onRefused,
 			hold: (commands, ms) => this.#hold(commands, ms),
 		});
 	}
