@@ -8,7 +8,7 @@ export function strike(stage: Stage, claimants: Claimants): void {
 	const { random, cluster, network, world } = stage;
 	const slot = random.integer(0, cluster.nodes.length - 1);
 	const node = cluster.nodes[slot] as Node;
-	switch (random.weighted({ crash: 3, leave: 2, pause: 3, deaf: 2, partition: 2, clock: 2, worker: 2 })) {
+	switch (random.weighted({ crash: 3, leave: 2, pause: 3, deaf: 2, partition: 2, full: 1, clock: 2, worker: 2 })) {
 		case "crash":
 			cluster.crash(slot);
 			world.after(random.integer(1, 1000), () => cluster.start(slot));
@@ -32,6 +32,14 @@ export function strike(stage: Stage, claimants: Claimants): void {
 			});
 			return;
 		}
+		case "full": {
+			const partition = random.pick(network.partitions);
+			partition.full = true;
+			world.after(random.integer(10, 3000), () => {
+				partition.full = false;
+			});
+			return;
+		}
 		case "clock":
 			stage.clockOffset += random.integer(-20_000, 20_000);
 			return;
@@ -46,7 +54,7 @@ export function appease(stage: Stage): void {
 	stage.calm = true;
 	network.faults = noFaults;
 	stage.replyLost = 0;
-	for (const partition of network.partitions) partition.down = false;
+	for (const partition of network.partitions) partition.down = partition.full = false;
 	cluster.nodes.forEach((node, slot) => {
 		node.host.pausedUntil = 0;
 		if (!node.host.alive) cluster.start(slot);

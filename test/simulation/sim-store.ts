@@ -50,6 +50,8 @@ export class SimPartition extends MemoryPartition {
 	/** Told of every unit that is applied, before it is. */
 	onApplied: ((unit: Unit, time: number) => void) | undefined;
 	down = false;
+	/** Takes nothing that starts work. */
+	full = false;
 
 	constructor(index: number, bugs: StoreBugs) {
 		super(index);
@@ -192,7 +194,9 @@ export class SimStore implements Store {
 			if (notice) for (const store of this.#network.stores) store.#hear(notice);
 			return reply;
 		};
-		return this.#ask(partition, apply, random.chance(faults.requestRepeated) ? apply : undefined);
+		const startsWork = batch.startsWork === true;
+		const refuses = (at: SimPartition) => at.down || (at.full && startsWork);
+		return this.#ask(partition, apply, refuses, random.chance(faults.requestRepeated) ? apply : undefined);
 	}
 
 	watch(partition: number, key: string): () => void {
@@ -241,6 +245,7 @@ export class SimStore implements Store {
 	#ask<T>(
 		partition: number,
 		question: (at: SimPartition, time: number) => T,
+		refuses = (at: SimPartition) => at.down,
 		again?: (at: SimPartition, time: number) => T,
 	): Promise<T> {
 		const { world, random, faults } = this.#network;
@@ -250,14 +255,14 @@ export class SimStore implements Store {
 				world.after(ms, () => reject(new StoreError("the store did not answer", { applied })), this.#host);
 			const arrive = () => {
 				// A connection that is refused says so; a reply that is lost says nothing.
-				if (at.down) return void fail("no", this.#latency());
+				if (refuses(at)) return void fail("no", this.#latency());
 				const answer = question(at, at.tell(this.#network.clock()));
 				if (random.chance(faults.replyLost)) return void fail("unknown", TIMEOUT_MS);
 				world.after(this.#latency(), () => resolve(answer), this.#host);
 			};
 			if (random.chance(faults.requestLost)) fail("unknown", TIMEOUT_MS);
 			else world.after(this.#latency(), arrive);
-			if (again) world.after(this.#latency() + random.integer(0, 3 * TIMEOUT_MS), () => at.down || again(at, 0));
+			if (again) world.after(this.#latency() + random.integer(0, 3 * TIMEOUT_MS), () => refuses(at) || again(at, 0));
 		});
 	}
 }

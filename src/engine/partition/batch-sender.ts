@@ -135,12 +135,14 @@ export class BatchSender {
 		const rest: UnitDraft[] = [];
 		const again: Running[] = [];
 		for (const draft of drafts) {
-			if (!draft.commands.some((running) => this.#startsWork(running))) rest.push(draft);
-			else
-				for (const running of this.#abandon(draft)) {
-					if (this.#startsWork(running)) running.reject(refusal);
-					else again.push(running);
-				}
+			if (!draft.commands.some((running) => this.#startsWork(running))) {
+				rest.push(draft);
+				continue;
+			}
+			for (const running of this.#abandon(draft)) {
+				if (this.#startsWork(running)) running.reject(refusal);
+				else again.push(running);
+			}
 		}
 		if (rest.length > 0) again.push(...(await this.commit(rest, at)));
 		return again;
