@@ -1,8 +1,5 @@
 import { TURN_MS, type Unit } from "./port.ts";
 
-/** Turns that ended unused are swept once this many have gathered. */
-const SWEEP_SIZE = 1000;
-
 /**
  * Short reservations of records for an engine that kept losing on them. They live in memory only: they last a moment,
  * and one process owns the store. They go by the clock, not by a partition's time: when the clock is set back that stands
@@ -10,30 +7,29 @@ const SWEEP_SIZE = 1000;
  */
 export class Turns {
 	readonly #turns = new Map<string, { engine: string; until: number }>();
+	/** The end of the one given last: when it is over, all are. */
+	#last = 0;
 
 	/** For how long another engine still has its turn on something this unit writes. */
 	heldByOther(unit: Unit, engine: string, clock: number): number | undefined {
-		if (this.#turns.size === 0) return undefined;
+		if (!isOn(this.#last, clock)) return undefined;
 		for (const key of writtenKeys(unit)) {
 			const turn = this.#turns.get(key);
-			if (!turn || turn.engine === engine) continue;
-			if (isOn(turn.until, clock)) return turn.until - clock;
-			this.#turns.delete(key);
+			if (turn && turn.engine !== engine && isOn(turn.until, clock)) return turn.until - clock;
 		}
 		return undefined;
 	}
 
 	take(keys: readonly string[], engine: string, clock: number): void {
-		if (this.#turns.size > SWEEP_SIZE) {
-			for (const [key, { until }] of this.#turns) if (!isOn(until, clock)) this.#turns.delete(key);
-		}
-		for (const key of keys) this.#turns.set(key, { engine, until: clock + TURN_MS });
+		if (!isOn(this.#last, clock)) this.#turns.clear();
+		this.#last = clock + TURN_MS;
+		for (const key of keys) this.#turns.set(key, { engine, until: this.#last });
 	}
 
 	/** A turn ends with the first write of its engine. */
-	used(unit: Unit): void {
-		if (this.#turns.size === 0) return;
-		for (const key of writtenKeys(unit)) this.#turns.delete(key);
+	used(unit: Unit, clock: number): void {
+		if (!isOn(this.#last, clock)) return;
+		for (const key of writtenKeys(unit)) if (isOn(this.#turns.get(key)?.until ?? 0, clock)) this.#turns.delete(key);
 	}
 }
 

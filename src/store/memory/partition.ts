@@ -159,7 +159,7 @@ export class MemoryPartition {
 		const changed = unit.expected.filter(([key, version]) => this.read(key).version !== version).map(([key]) => key);
 		const turnLeft = this.#turns.heldByOther(unit, engine, clock);
 		if (changed.length === 0 && turnLeft === undefined) {
-			this.#turns.used(unit);
+			this.#turns.used(unit, clock);
 			return undefined;
 		}
 		if (unit.wantsTurn && turnLeft === undefined) this.#turns.take(changed, engine, clock);

@@ -103,7 +103,7 @@ export class SqlitePartition {
 			if (turnLeft !== undefined || !this.records.write(unit, commit)) {
 				return this.#lost(unit, batch.engine, turnLeft === undefined ? undefined : time + turnLeft);
 			}
-			this.#turns.used(unit);
+			this.#turns.used(unit, this.#clock());
 			this.#writeRest(unit, commit, place, notice);
 			place += unit.events.length;
 			return { ok: true };
