@@ -8,7 +8,8 @@ export function strike(stage: Stage, claimants: Claimants): void {
 	const { random, cluster, network, world } = stage;
 	const slot = random.integer(0, cluster.nodes.length - 1);
 	const node = cluster.nodes[slot] as Node;
-	switch (random.weighted({ crash: 3, leave: 2, pause: 3, deaf: 2, partition: 2, full: 1, clock: 2, worker: 2 })) {
+	const fault = random.weighted({ crash: 3, leave: 2, pause: 3, deaf: 2, down: 2, full: 1, clock: 2, worker: 2 });
+	switch (fault) {
 		case "crash":
 			cluster.crash(slot);
 			world.after(random.integer(1, 1000), () => cluster.start(slot));
@@ -24,19 +25,12 @@ export function strike(stage: Stage, claimants: Claimants): void {
 			return node.store.loseNotices(random.integer(10, 5000));
 		case "pause":
 			return node.host.pause(random.pick([200, 5000, 60_000]), random.chance(0.5));
-		case "partition": {
-			const partition = random.pick(network.partitions);
-			partition.down = true;
-			world.after(random.integer(10, 3000), () => {
-				partition.down = false;
-			});
-			return;
-		}
+		case "down":
 		case "full": {
 			const partition = random.pick(network.partitions);
-			partition.full = true;
+			partition[fault] = true;
 			world.after(random.integer(10, 3000), () => {
-				partition.full = false;
+				partition[fault] = false;
 			});
 			return;
 		}
