@@ -1,7 +1,8 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ExecutionCalls } from "../../src/contract/backend.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
+import type { PartitionRunner } from "../../src/engine/partition/partition-runner.ts";
 import { slotOfId } from "../../src/kernel/ids.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import { type Notice, StoreError } from "../../src/store/port.ts";
@@ -198,6 +199,17 @@ describe("a claim that has taken something", () => {
 			expect((await leases.claim({ ...who, lanes })).map(({ id }) => id)).toEqual([made[1]]);
 		},
 	);
+
+	it("asks once, and once more, for what no longer fits beside it", async () => {
+		const { executions, leases } = await start(1);
+		const input = "x".repeat(900_000);
+		await executions.createMany(Array.from({ length: 4 }, () => ({ kind: "job", lane: "first", input })));
+		await executions.create({ kind: "job", lane: "second", input });
+		const run = vi.spyOn(engine?.runners[0] as PartitionRunner, "run");
+		expect(await leases.claim({ ...who, lanes: ["first", "second"] })).toHaveLength(4);
+		const lanes = run.mock.calls.map(([command]) => (command as { lane?: string }).lane);
+		expect(lanes.filter((lane) => lane === "second")).toHaveLength(2);
+	});
 
 	it("gives back what cannot be read, which is no reclaim", async () => {
 		const { store, executions, leases } = await start(1);
