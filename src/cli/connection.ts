@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { FlowFabricError } from "../contract/errors.ts";
 import { FlowFabric } from "../library/flowfabric.ts";
-import type { Frame } from "./frame.ts";
+import type { CommandContext } from "./command-context.ts";
 import { CLIENT_SETTINGS } from "./settings/client-settings.ts";
 import { addFlags, readSettings } from "./settings/setting.ts";
 
@@ -23,8 +23,12 @@ export function withJson(command: Command): Command {
 }
 
 /** Does `work` with a connection to the server, and parts with it whatever happens. */
-export async function atServer<T>(frame: Frame, flags: ServerFlags, work: (ff: FlowFabric) => Promise<T>): Promise<T> {
-	const { url, token } = readSettings(CLIENT_SETTINGS, flags, frame.env);
+export async function atServer<T>(
+	context: CommandContext,
+	flags: ServerFlags,
+	work: (ff: FlowFabric) => Promise<T>,
+): Promise<T> {
+	const { url, token } = readSettings(CLIENT_SETTINGS, flags, context.env);
 	await knock(url);
 	const ff = FlowFabric.connect(url, token === undefined ? {} : { token });
 	try {

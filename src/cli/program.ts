@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../server/version.ts";
+import { type AddCommand, type CommandContext, describeError, exitCodeHelp } from "./command-context.ts";
 import { addBench } from "./commands/bench.ts";
 import { addCancel } from "./commands/cancel.ts";
 import { addDev } from "./commands/dev.ts";
@@ -15,7 +16,6 @@ import { addSubmit } from "./commands/submit.ts";
 import { addWait } from "./commands/wait.ts";
 import { addWorkers } from "./commands/workers.ts";
 import { EXIT_CODES, type ExitName, exitNameOf } from "./exit-codes.ts";
-import { type AddCommand, describeError, exitCodeHelp, type Frame } from "./frame.ts";
 import { type Environment, type Output, Terminal } from "./terminal.ts";
 
 /** Every command there is, in the order `--help` shows them. A new area is one file and one line here. */
@@ -49,7 +49,7 @@ export interface World {
 export async function runCommandLine(args: readonly string[], world: World): Promise<number> {
 	const terminal = new Terminal(world.stdout, world.stderr, world.env);
 	let ended: ExitName = "ok";
-	const frame: Frame = {
+	const context: CommandContext = {
 		terminal,
 		env: world.env,
 		stdin: world.stdin,
@@ -59,7 +59,7 @@ export async function runCommandLine(args: readonly string[], world: World): Pro
 		},
 	};
 	try {
-		await makeProgram(frame).parseAsync([...args], { from: "user" });
+		await makeProgram(context).parseAsync([...args], { from: "user" });
 		return EXIT_CODES[ended].code;
 	} catch (error) {
 		terminal.status("");
@@ -75,20 +75,20 @@ export async function runCommandLine(args: readonly string[], world: World): Pro
 	}
 }
 
-export function makeProgram(frame: Frame): Command {
+export function makeProgram(context: CommandContext): Command {
 	const program = new Command("flowfabric")
 		.description("Durable execution for long-running work: serve it, submit to it, look into it.")
 		.version(VERSION, "-V, --version")
 		.exitOverride()
 		.configureHelp({ showGlobalOptions: false })
 		.configureOutput({
-			writeOut: (text) => frame.terminal.write(text),
-			writeErr: (text) => frame.terminal.note(text.trimEnd()),
+			writeOut: (text) => context.terminal.write(text),
+			writeErr: (text) => context.terminal.note(text.trimEnd()),
 			outputError: () => {},
-			getOutHelpWidth: () => frame.terminal.columns ?? 100,
+			getOutHelpWidth: () => context.terminal.columns ?? 100,
 			getErrHelpWidth: () => 100,
 		})
 		.addHelpText("after", exitCodeHelp());
-	for (const add of COMMANDS) add(program, frame);
+	for (const add of COMMANDS) add(program, context);
 	return program;
 }

@@ -1,11 +1,11 @@
 import { FlowFabricError } from "../contract/errors.ts";
 import type { Bytes, Execution } from "../contract/replies.ts";
 import type { FlowFabric } from "../library/flowfabric.ts";
+import type { CommandContext } from "./command-context.ts";
 import { bar, spinner } from "./format/bar.ts";
 import { detail } from "./format/execution.ts";
 import { stateName } from "./format/states.ts";
 import { length } from "./format/times.ts";
-import type { Frame } from "./frame.ts";
 import { payloadFields } from "./payloads.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -18,8 +18,13 @@ export interface Wait {
 }
 
 /** Waits for the end, showing how far it is when somebody looks on, and says how it ended. */
-export async function waitAndTell(frame: Frame, ff: FlowFabric, id: string, { timeoutMs, json }: Wait): Promise<void> {
-	const { terminal } = frame;
+export async function waitAndTell(
+	context: CommandContext,
+	ff: FlowFabric,
+	id: string,
+	{ timeoutMs, json }: Wait,
+): Promise<void> {
+	const { terminal } = context;
 	const stop = terminal.moves ? showProgress(terminal, ff, id) : () => {};
 	let execution: Execution;
 	try {
@@ -30,8 +35,8 @@ export async function waitAndTell(frame: Frame, ff: FlowFabric, id: string, { ti
 	const result = await resultIfAny(ff, execution);
 	if (json) terminal.json({ ...execution, ...payloadFields("result", result) });
 	else terminal.print(ending(terminal, execution, result));
-	if (execution.state.lifecyclePhase !== "terminal") frame.end("timeout");
-	else if (execution.state.terminalOutcome !== "success") frame.end("unsuccessful");
+	if (execution.state.lifecyclePhase !== "terminal") context.end("timeout");
+	else if (execution.state.terminalOutcome !== "success") context.end("unsuccessful");
 }
 
 async function resultIfAny(ff: FlowFabric, execution: Execution): Promise<Bytes | undefined> {

@@ -136,7 +136,7 @@ export interface FeedCalls {
 }
 
 export interface AdminCalls {
-	/** What the engine minds on its own, duty by duty. */
+	/** What the engine does on its own, duty by duty. */
 	scanners(): Promise<ScannersReply>;
 	/** Resolves when the store answers within 2 s, else throws `store_unavailable`. */
 	ready(): Promise<void>;

@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import type { Remit } from "../kernel/remit.ts";
+import type { ScannerFilter } from "../kernel/scanner-filter.ts";
 import { namespace } from "./fields.ts";
 import { shape } from "./validate.ts";
 
@@ -41,7 +41,7 @@ const options = shape(Type.Object({ scanners: Type.Optional(scanners) }, { allow
 export type ScannerRestriction = Static<typeof scanners>;
 
 /** Refused by the name of the field. */
-export function remitOf(restriction: ScannerRestriction | undefined): Remit {
+export function scannerFilterOf(restriction: ScannerRestriction | undefined): ScannerFilter {
 	const given = options.check(restriction === undefined ? {} : { scanners: restriction }).scanners;
 	const tags = given?.tags ?? [];
 	return {
@@ -51,7 +51,7 @@ export function remitOf(restriction: ScannerRestriction | undefined): Remit {
 }
 
 /** As it was given. */
-export function restrictionOf({ namespaces, tags }: Remit): ScannerRestriction {
+export function restrictionOf({ namespaces, tags }: ScannerFilter): ScannerRestriction {
 	return {
 		...(namespaces.length > 0 ? { namespaces: [...namespaces] } : undefined),
 		...(tags.length > 0 ? { tags: tags.map((tag) => tag.join(":")) } : undefined),

@@ -5,28 +5,28 @@ import type { Kernel } from "../kernel/kernel.ts";
 import { kernel as theKernel } from "../kernel/kernel.ts";
 import { DUE_QUEUE, ELIGIBLE } from "../kernel/placement.ts";
 import { ENGINES_SLOT } from "../kernel/records/engines.ts";
-import { nameOfRemit, type Remit } from "../kernel/remit.ts";
 import type { Errand } from "../kernel/rules/tick.ts";
+import { filterName, type ScannerFilter } from "../kernel/scanner-filter.ts";
 import { EVENT_LOG, type Store } from "../store/port.ts";
 import { ClaimDispatcher } from "./claims/claim-dispatcher.ts";
 import { ClaimRequests } from "./claims/claim-requests.ts";
 import { PausedLanes } from "./claims/paused-lanes.ts";
 import { DutyLog } from "./duties/duty-log.ts";
 import { LaneKeeper } from "./duties/lane-keeper.ts";
-import { Minding } from "./duties/minding.ts";
 import { RouteKeeper } from "./duties/route-keeper.ts";
 import { Scanners } from "./duties/scanners.ts";
-import { Attendance } from "./fleet/attendance.ts";
+import { TimerService } from "./duties/timer-service.ts";
 import { Preferences } from "./fleet/preferences.ts";
 import { type LiveEngine, Presence, type PresenceTimes } from "./fleet/presence.ts";
 import { Registry } from "./fleet/registry.ts";
-import { Gathering } from "./gathering.ts";
-import { Hearing } from "./hearing.ts";
+import { WorkerHeartbeats } from "./fleet/worker-heartbeats.ts";
 import { UuidMint } from "./mint.ts";
+import { NoticeRouter } from "./notice-router.ts";
 import type { EngineObserver } from "./observer.ts";
 import type { BatchReport } from "./partition/batch-sender.ts";
 import { PartitionRunner } from "./partition/partition-runner.ts";
 import type { UnitDraft } from "./partition/unit-draft.ts";
+import { PartitionChooser } from "./partition-chooser.ts";
 import { Throughput } from "./reading/throughput.ts";
 import { Watchers } from "./watchers.ts";
 
@@ -41,7 +41,7 @@ export interface EngineOptions {
 	/** How often what is not due at a time of its own is looked over (5 min). */
 	sweepMs?: number;
 	/** What the scanners of this engine are restricted to. Calls are served whoever they are about. */
-	remit?: Remit;
+	scannerFilter?: ScannerFilter;
 	engineId?: string;
 	/** How this engine tells others on a shared store that it is there. */
 	presence?: Partial<PresenceTimes>;
@@ -64,7 +64,7 @@ const DEFAULT_CACHED_RECORDS = 20_000;
 const REFUSED_AGAIN_MS = 60_000;
 
 /**
- * The machinery of one engine: a runner, a minder and queue heads per partition, and one dispatcher for claims. It knows
+ * The machinery of one engine: a runner, a timer and queue heads per partition, and one dispatcher for claims. It knows
  * how to run commands; `LocalBackend` knows which.
  */
 export class Engine {
@@ -75,16 +75,16 @@ export class Engine {
 	readonly runners: readonly PartitionRunner[];
 	readonly dispatcher: ClaimDispatcher;
 	readonly mint: UuidMint;
-	readonly gathering: Gathering;
+	readonly chooser: PartitionChooser;
 	readonly lanes: LaneKeeper;
 	readonly registry: Registry;
-	readonly attendance: Attendance;
+	readonly heartbeats: WorkerHeartbeats;
 	readonly routes: RouteKeeper;
 	readonly watchers = new Watchers();
 	readonly counters: EngineCounters = { commands: 0, units: 0, commits: 0, lost: 0, worstLosses: 0 };
 	readonly duties = new DutyLog();
 	/** What its scanners are restricted to; undefined when they are not. */
-	readonly remit: Remit | undefined;
+	readonly scannerFilter: ScannerFilter | undefined;
 	readonly throughput = new Throughput();
 	readonly claimRequests: ClaimRequests;
 	/** Told of every unit that was committed. */
@@ -92,8 +92,8 @@ export class Engine {
 	/** Counts what happens here; whoever wants metrics sets it. */
 	observer: EngineObserver | undefined;
 	readonly pausedLanes: PausedLanes;
-	readonly #minding: Minding;
-	readonly #hearing: Hearing;
+	readonly #timers: TimerService;
+	readonly #notices: NoticeRouter;
 	readonly #scanners: Scanners;
 	/** Absent on a store that nobody else can have open. */
 	readonly #presence: Presence | undefined;
@@ -108,8 +108,8 @@ export class Engine {
 		this.clock = options.clock ?? systemClock;
 		this.random = options.random ?? Math.random;
 		this.kernel = options.kernel ?? theKernel;
-		const remitName = options.remit ? nameOfRemit(options.remit) : "";
-		this.remit = remitName === "" ? undefined : options.remit;
+		const scannerFilterName = options.scannerFilter ? filterName(options.scannerFilter) : "";
+		this.scannerFilter = scannerFilterName === "" ? undefined : options.scannerFilter;
 		const onFault = options.onFault ?? (() => {});
 		this.#onFault = (fault) => {
 			this.observer?.fault();
@@ -130,7 +130,7 @@ export class Engine {
 					clock: this.clock,
 					random: this.random,
 					cacheCapacity: Math.max(256, Math.floor((options.cachedRecords ?? DEFAULT_CACHED_RECORDS) / partitions)),
-					vouches: (at, until) => this.#presence?.isKnown !== false && this.#minding.vouches(at, until),
+					vouches: (at, until) => this.#presence?.isKnown !== false && this.#timers.vouches(at, until),
 					onQueued: (queue, at) => queue.startsWith(ELIGIBLE) && this.dispatcher.work.hasWork(at, queue),
 					onCommitted: (unit, at) => this.#committed(unit, at),
 					onAbandoned: (unit, at) => this.#abandoned(unit, at),
@@ -140,7 +140,7 @@ export class Engine {
 				}),
 		);
 		this.mint = new UuidMint(() => this.now(), options.randomHex);
-		this.gathering = new Gathering(this.runners);
+		this.chooser = new PartitionChooser(this.runners);
 		this.lanes = new LaneKeeper(this.runners);
 		this.registry = new Registry({ runners: this.runners, kernel: this.kernel });
 		this.routes = new RouteKeeper({
@@ -151,7 +151,7 @@ export class Engine {
 			work: () => this.dispatcher.work,
 			onFailure: (error) => this.#scanners.failed("unblock", "work nobody can serve could not be moved", error),
 		});
-		this.attendance = new Attendance({
+		this.heartbeats = new WorkerHeartbeats({
 			registry: this.registry,
 			clock: this.clock,
 			onArrival: (namespace, capabilities) => this.routes.released(namespace, capabilities),
@@ -178,12 +178,12 @@ export class Engine {
 			onSkipped: (_, error) => this.#skipped(error),
 		});
 		this.claimRequests = new ClaimRequests(this.runners, this.dispatcher, this.kernel, this.mint);
-		this.#minding = new Minding({
+		this.#timers = new TimerService({
 			runners: this.runners,
 			clock: this.clock,
 			random: this.random,
 			shared: this.store.shared,
-			remit: this.remit,
+			scannerFilter: this.scannerFilter,
 			onPass: ({ startedAt, durationMs, items, done }) => {
 				this.duties.ran("due", startedAt, durationMs, { items });
 				for (const [duty, run] of done) this.duties.ran(duty, startedAt, durationMs, run);
@@ -195,7 +195,7 @@ export class Engine {
 			},
 		});
 		const { work } = this.dispatcher;
-		this.#hearing = new Hearing({ runners, clock: this.clock, work, minding: this.#minding, watchers });
+		this.#notices = new NoticeRouter({ runners, clock: this.clock, work, timers: this.#timers, watchers });
 		this.#scanners = new Scanners({
 			engineId,
 			runners: this.runners,
@@ -203,12 +203,12 @@ export class Engine {
 			clock: this.clock,
 			routes: this.routes,
 			duties: this.duties,
-			remit: this.remit,
+			scannerFilter: this.scannerFilter,
 			sweepMs: options.sweepMs,
-			own: () => this.#minding.own,
+			own: () => this.#timers.own,
 			now: () => this.now(),
-			onChanged: (changed) => this.#hearing.lookAnew(changed),
-			onMended: (partition, entries) => this.#hearing.mended(partition, entries),
+			onChanged: (changed) => this.#notices.lookAnew(changed),
+			onMended: (partition, entries) => this.#notices.mended(partition, entries),
 			onFault: (about, error) => this.#onFault({ about, error }),
 		});
 		const meetingPlace = this.runners[ENGINES_SLOT % partitions];
@@ -216,7 +216,7 @@ export class Engine {
 			this.store.shared && meetingPlace
 				? new Presence({
 						engineId,
-						remit: remitName,
+						scannerFilter: scannerFilterName,
 						runner: meetingPlace,
 						clock: this.clock,
 						...(options.presence ? { times: options.presence } : undefined),
@@ -225,15 +225,15 @@ export class Engine {
 						onFailure: (error) => this.#onFault({ about: "other engines could not be told of this one", error }),
 					})
 				: undefined;
-		this.store.onNotice((notice) => this.#hearing.noticed(notice));
+		this.store.onNotice((notice) => this.#notices.noticed(notice));
 	}
 
-	/** Hears every partition's time and begins to mind what is due. */
+	/** Hears every partition's time and starts its timers. */
 	async start(): Promise<void> {
 		const commits = await Promise.all(this.runners.map((runner) => runner.greet()));
 		await this.#presence?.start();
 		await this.dispatcher.work.lookEverywhere();
-		this.#minding.look(this.runners.keys());
+		this.#timers.look(this.runners.keys());
 		this.#scanners.start(commits);
 	}
 
@@ -252,14 +252,14 @@ export class Engine {
 		return this.runner(slot % this.runners.length);
 	}
 
-	/** How many engines work on this store, and how many of its partitions this one minds. */
+	/** How many engines work on this store, and how many of its partitions this one runs the timers of. */
 	get share(): { engines: number; partitions: number } {
-		return { engines: this.#preferences.engines, partitions: this.#preferences.minding.length };
+		return { engines: this.#preferences.engines, partitions: this.#preferences.timers.length };
 	}
 
 	/** Items with a due time that were put aside because they kept failing. */
 	get parked(): number {
-		return this.#minding.parked;
+		return this.#timers.parked;
 	}
 
 	/** The runner of a partition, for as long as the engine is open. */
@@ -272,7 +272,7 @@ export class Engine {
 
 	/** True when nothing runs and nothing is due. */
 	get idle(): boolean {
-		return this.runners.every((runner) => runner.idle) && this.#minding.idle;
+		return this.runners.every((runner) => runner.idle) && this.#timers.idle;
 	}
 
 	get closed(): boolean {
@@ -289,13 +289,13 @@ export class Engine {
 
 	async close(): Promise<void> {
 		this.#closed = true;
-		this.#hearing.close();
+		this.#notices.close();
 		this.#scanners.close();
-		this.attendance.close();
+		this.heartbeats.close();
 		this.routes.close();
 		this.dispatcher.close();
 		this.watchers.changedAll();
-		await this.#minding.close();
+		await this.#timers.close();
 		await this.#presence?.close();
 		await Promise.all(this.runners.map((runner) => runner.close()));
 		await this.store.close();
@@ -318,7 +318,7 @@ export class Engine {
 	#committed(unit: UnitDraft, partition: number): void {
 		for (const { key, after } of unit.written) {
 			for (const { queue, score } of after) {
-				if (queue === DUE_QUEUE) this.#minding.expect(partition, score);
+				if (queue === DUE_QUEUE) this.#timers.expect(partition, score);
 				else if (queue.startsWith(ELIGIBLE)) this.dispatcher.work.hasStored(partition, queue);
 			}
 			if (this.watchers.size > 0) this.watchers.changed(key);
@@ -364,9 +364,9 @@ export class Engine {
 	#shareWith(engines: readonly LiveEngine[]): void {
 		const someLeft = this.#preferences.misses(engines);
 		if (!this.#preferences.update(engines)) return;
-		this.#minding.mind(this.#preferences.minding);
-		this.gathering.prefer(this.#preferences.gathering);
-		// One that is gone may have vouched for what is due where it was no longer the one to mind it.
-		if (someLeft) this.#minding.look(this.#preferences.minding);
+		this.#timers.assign(this.#preferences.timers);
+		this.chooser.prefer(this.#preferences.newWork);
+		// One that is gone may have vouched for what is due where it was no longer the one to run it.
+		if (someLeft) this.#timers.look(this.#preferences.timers);
 	}
 }

@@ -9,11 +9,11 @@ import type {
 	WorkerCalls,
 } from "../contract/backend.ts";
 import { LocalAdmin } from "./calls/admin.ts";
-import { type Caller, Desk } from "./calls/desk.ts";
 import { LocalExecutions } from "./calls/executions.ts";
 import { LocalFeed } from "./calls/feed.ts";
 import { LocalLanes } from "./calls/lanes.ts";
 import { LocalLeases } from "./calls/leases.ts";
+import { type Caller, Session } from "./calls/session.ts";
 import { LocalWorkers } from "./calls/workers.ts";
 import type { Engine } from "./engine.ts";
 import { HolderNotices } from "./holder-notices.ts";
@@ -33,7 +33,7 @@ export class LocalBackend implements Backend {
 	readonly lanes: LaneCalls;
 	readonly feed: FeedCalls;
 	readonly admin: AdminCalls;
-	readonly #desk: Desk;
+	readonly #session: Session;
 
 	constructor({ engine, retentionMs, ...caller }: LocalBackendOptions) {
 		this.engine = engine;
@@ -41,8 +41,8 @@ export class LocalBackend implements Backend {
 		const notices = new HolderNotices(store.say && ((text) => store.say?.(text)));
 		store.onSaid?.((text) => notices.hear(text));
 		engine.onCommitted = (unit) => notices.tell(unit);
-		this.#desk = new Desk(engine, notices, retentionMs, caller);
-		const calls = callsAt(this.#desk);
+		this.#session = new Session(engine, notices, retentionMs, caller);
+		const calls = callsAt(this.#session);
 		this.executions = calls.executions;
 		this.leases = calls.leases;
 		this.workers = calls.workers;
@@ -53,7 +53,7 @@ export class LocalBackend implements Backend {
 
 	/** The same engine as another caller sees it. It costs nothing, and ends with this backend. */
 	as(caller: Caller): Calls {
-		return callsAt(this.#desk.for(caller));
+		return callsAt(this.#session.for(caller));
 	}
 
 	async close(): Promise<void> {
@@ -61,11 +61,11 @@ export class LocalBackend implements Backend {
 	}
 }
 
-const callsAt = (desk: Desk): Calls => ({
-	executions: new LocalExecutions(desk),
-	leases: new LocalLeases(desk),
-	workers: new LocalWorkers(desk),
-	lanes: new LocalLanes(desk),
-	feed: new LocalFeed(desk),
-	admin: new LocalAdmin(desk),
+const callsAt = (session: Session): Calls => ({
+	executions: new LocalExecutions(session),
+	leases: new LocalLeases(session),
+	workers: new LocalWorkers(session),
+	lanes: new LocalLanes(session),
+	feed: new LocalFeed(session),
+	admin: new LocalAdmin(session),
 });

@@ -1,6 +1,6 @@
 import { type ExecutionRecord, eligibleSince } from "./records/execution.ts";
 
-/** What the engine minds on its own; each is a name in metrics and an event's actor. */
+/** What the engine does on its own; each is a name in metrics and an event's actor. */
 export const DUTIES = [
 	"lease_expiry",
 	"grant_expiry",

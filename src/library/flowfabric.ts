@@ -174,7 +174,7 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 		return this.backend.feed.read(request, signal);
 	}
 
-	/** What the engine minds on its own. */
+	/** What the engine does on its own. */
 	scanners() {
 		return this.backend.admin.scanners();
 	}

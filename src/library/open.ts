@@ -1,6 +1,6 @@
 import type { Clock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
-import { remitOf, type ScannerRestriction } from "../contract/scanners.ts";
+import { type ScannerRestriction, scannerFilterOf } from "../contract/scanners.ts";
 import { Engine } from "../engine/engine.ts";
 import { LocalBackend } from "../engine/local-backend.ts";
 import { FORMAT, indexOf, migrate } from "../kernel/format.ts";
@@ -15,7 +15,7 @@ export interface OpenOptions {
 	retentionMs?: number;
 	/** How often what is not due at a time of its own is looked over (5 min): lost notices, blocked work, old events, the index. */
 	sweepMs?: number;
-	/** What this engine's scanners act on; all there is when left out. Others' work is then for other engines to mind. */
+	/** What this engine's scanners act on; all there is when left out. Others' work is then for other engines. */
 	scanners?: ScannerRestriction;
 	/** Who acts, in events and as `createdBy`. */
 	actor?: string;
@@ -34,7 +34,7 @@ export async function openBackend(url: string, options: OpenOptions): Promise<Lo
 	const { partitions, retentionMs = DEFAULT_RETENTION_MS, sweepMs, actor = "local", testClock } = options;
 	checkText("actor", actor);
 	checkInteger("retentionMs", retentionMs, 0, Number.MAX_SAFE_INTEGER);
-	const remit = remitOf(options.scanners);
+	const scannerFilter = scannerFilterOf(options.scanners);
 	checkInteger("sweepMs", sweepMs, 1000, MAX_SWEEP_MS);
 	const store = await openStoreAt(url, {
 		...(partitions === undefined ? undefined : { partitions }),
@@ -45,7 +45,7 @@ export async function openBackend(url: string, options: OpenOptions): Promise<Lo
 	for (const about of store.warnings ?? []) onFault({ about, error: undefined });
 	const engine = new Engine({
 		store,
-		remit,
+		scannerFilter,
 		...(sweepMs === undefined ? undefined : { sweepMs }),
 		...(testClock ? { clock: testClock.clock } : undefined),
 		...(testClock?.aloneMs === undefined ? undefined : { presence: { aloneMs: testClock.aloneMs } }),

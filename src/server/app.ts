@@ -4,7 +4,6 @@ import Type from "typebox";
 import { TokenBook } from "./auth.ts";
 import { BODY_LIMIT, parseBodies } from "./bodies.ts";
 import { answerBadConnection, handleErrors, sendError, translated } from "./errors.ts";
-import type { Frame } from "./frame.ts";
 import { requestIds, setHeaders } from "./headers.ts";
 import { apiDocument, describeApi, shapesAreForReaders } from "./openapi.ts";
 import type { ServerOptions } from "./options.ts";
@@ -17,6 +16,7 @@ import { laneRoutes } from "./routes/lanes.ts";
 import { leaseRoutes } from "./routes/leases.ts";
 import { addRoutes, inArea, type Route } from "./routes/route.ts";
 import { workerRoutes } from "./routes/workers.ts";
+import type { ServerContext } from "./server-context.ts";
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -26,7 +26,7 @@ const MAX_PARAM_LENGTH = 2048;
 /** The whole HTTP interface, not yet listening. */
 export async function makeApp(
 	options: ServerOptions,
-	frame: Frame,
+	context: ServerContext,
 ): Promise<{ app: FastifyInstance; guarded: boolean }> {
 	const tokens = new TokenBook(options);
 	const requestTimeout = options.requestTimeoutMs ?? 30_000;
@@ -49,10 +49,10 @@ export async function makeApp(
 		frameworkErrors: (error, request, reply) => void sendError(reply, translated(error, request)),
 	}) as unknown as FastifyInstance;
 	app.server.maxConnections = options.maxConnections ?? 8192;
-	app.decorateRequest("caller");
+	app.decorateRequest("principal");
 	shapesAreForReaders(app);
 	parseBodies(app);
-	setHeaders(app, () => frame.closing);
+	setHeaders(app, () => context.closing);
 	if (options.corsOrigins?.length) {
 		await app.register(cors, {
 			origin: [...options.corsOrigins],
@@ -62,24 +62,24 @@ export async function makeApp(
 		});
 	}
 	const known = new KnownPaths();
-	handleErrors(app, frame.log, (path) => known.methodsOf(path));
+	handleErrors(app, context.log, (path) => known.methodsOf(path));
 	app.addHook("onRoute", ({ method, url }) => known.add(url, method));
 	const docs = options.docs ?? true;
 	if (docs) await describeApi(app);
 	const backend = options.backendFor({ actor: "health" });
 	const { openMetrics = false } = options;
 	const routes: Route[] = [
-		...executionRoutes(frame),
+		...executionRoutes(context),
 		...actionRoutes(),
-		...leaseRoutes(frame),
+		...leaseRoutes(context),
 		...workerRoutes(),
 		...laneRoutes(),
-		...feedRoutes(frame),
-		...adminRoutes(frame),
-		...healthRoutes(frame, { backend, tokens, openMetrics }),
+		...feedRoutes(context),
+		...adminRoutes(context),
+		...healthRoutes(context, { backend, tokens, openMetrics }),
 	];
 	if (docs) routes.push(...inArea("health", [openApiRoute(() => apiDocument(app, routes))]));
-	addRoutes(app, frame, tokens, routes);
+	addRoutes(app, context, tokens, routes);
 	await app.ready();
 	return { app, guarded: tokens.guarded };
 }

@@ -7,7 +7,7 @@ import { configError } from "./config-error.ts";
 import type { ServerCaller, ServerOptions, TokenEntry } from "./options.ts";
 
 /** Who a request comes from, and the interface as they see it. */
-export interface Caller {
+export interface Principal {
 	name: string;
 	role: Role;
 	backend: Calls;
@@ -21,8 +21,8 @@ const digest = (token: string): Buffer => hash("sha256", token, "buffer");
 
 /** Knows every token by its hash; without any, everybody is the one local administrator. */
 export class TokenBook {
-	readonly #entries: { hash: Buffer; caller: Caller }[];
-	readonly #local: Caller | undefined;
+	readonly #entries: { hash: Buffer; principal: Principal }[];
+	readonly #local: Principal | undefined;
 
 	constructor({ adminToken, tokens = [], backendFor }: ServerOptions) {
 		const entries: TokenEntry[] = tokens.map(checked);
@@ -37,9 +37,9 @@ export class TokenBook {
 		}
 		this.#entries = entries.map(({ name, role, namespace, hash }) => ({
 			hash: Buffer.from(hash, "hex"),
-			caller: { name, role, backend: backendFor(callerOf(name, namespace)) },
+			principal: { name, role, backend: backendFor(principalOf(name, namespace)) },
 		}));
-		if (entries.length === 0) this.#local = { name: "local", role: "admin", backend: backendFor(callerOf("local")) };
+		if (entries.length === 0) this.#local = { name: "local", role: "admin", backend: backendFor(principalOf("local")) };
 	}
 
 	/** True when calls need a token. */
@@ -47,35 +47,35 @@ export class TokenBook {
 		return this.#local === undefined;
 	}
 
-	callerOf(request: FastifyRequest): Caller {
+	principalOf(request: FastifyRequest): Principal {
 		if (this.#local) return this.#local;
 		const { authorization } = request.headers;
 		if (authorization === undefined) {
 			throw new FlowFabricError("unauthorized", { message: "a token is needed: Authorization: Bearer <token>" });
 		}
 		const token = BEARER.exec(authorization)?.[1];
-		const caller = token === undefined ? undefined : this.#find(digest(token));
-		if (!caller) throw new FlowFabricError("unauthorized", { message: "the token is not known here" });
-		return caller;
+		const principal = token === undefined ? undefined : this.#find(digest(token));
+		if (!principal) throw new FlowFabricError("unauthorized", { message: "the token is not known here" });
+		return principal;
 	}
 
 	/** Every entry is compared, in constant time each: how long it takes says nothing about what is close. */
-	#find(shown: Buffer): Caller | undefined {
-		let found: Caller | undefined;
-		for (const entry of this.#entries) if (timingSafeEqual(entry.hash, shown)) found = entry.caller;
+	#find(shown: Buffer): Principal | undefined {
+		let found: Principal | undefined;
+		for (const entry of this.#entries) if (timingSafeEqual(entry.hash, shown)) found = entry.principal;
 		return found;
 	}
 }
 
-export function refuseOtherRoles(caller: Caller, roles: readonly Role[]): void {
-	if (roles.includes(caller.role)) return;
+export function refuseOtherRoles(principal: Principal, roles: readonly Role[]): void {
+	if (roles.includes(principal.role)) return;
 	throw new FlowFabricError("forbidden", {
-		message: `${caller.name} is a ${caller.role}; this is for ${roles.join(", ")}`,
-		details: { role: caller.role, allowed: roles },
+		message: `${principal.name} is a ${principal.role}; this is for ${roles.join(", ")}`,
+		details: { role: principal.role, allowed: roles },
 	});
 }
 
-const callerOf = (actor: string, namespace?: string): ServerCaller =>
+const principalOf = (actor: string, namespace?: string): ServerCaller =>
 	namespace === undefined ? { actor } : { actor, namespace };
 
 function checked(entry: TokenEntry, n: number): TokenEntry {

@@ -4,7 +4,7 @@ import type { FastifyInstance } from "fastify";
 
 const SANE_ID = /^[\w.:-]{1,128}$/;
 
-/** Ids of requests: the caller's own if it is harmless in a log, else ours. */
+/** Ids of requests: the principal's own if it is harmless in a log, else ours. */
 export function requestIds(): (request: IncomingMessage) => string {
 	const prefix = randomBytes(4).toString("hex");
 	let count = 0;
@@ -14,7 +14,7 @@ export function requestIds(): (request: IncomingMessage) => string {
 	};
 }
 
-/** An API's replies are data for one caller: not to be sniffed, framed, cached or told on. */
+/** An API's replies are data for one principal: not to be sniffed, framed, cached or told on. */
 const GUARD = {
 	"x-content-type-options": "nosniff",
 	"content-security-policy": "default-src 'none'; frame-ancestors 'none'",

@@ -25,8 +25,8 @@ export interface ServerCaller {
 export interface ServerOptions {
 	/** The engine behind the backend, for metrics and readiness. */
 	engine: Engine;
-	/** The interface as one caller sees it; asked once per token. */
-	backendFor(caller: ServerCaller): Calls;
+	/** The interface as one principal sees it; asked once per token. */
+	backendFor(principal: ServerCaller): Calls;
 	/** Where to listen (127.0.0.1). Without any token only a loopback address is accepted. */
 	host?: string;
 	/** 0 takes a free port (9090). */

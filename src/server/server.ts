@@ -2,12 +2,12 @@ import type { AddressInfo } from "node:net";
 import { FlowFabricError } from "../contract/errors.ts";
 import { makeApp } from "./app.ts";
 import { configError } from "./config-error.ts";
-import type { Frame } from "./frame.ts";
 import { refuseOpenDoor } from "./listening.ts";
 import { silentLog } from "./log.ts";
 import { ServerMetrics } from "./metrics.ts";
 import type { RunningServer, ServerOptions } from "./options.ts";
 import { makePools } from "./pools.ts";
+import type { ServerContext } from "./server-context.ts";
 import { closeGracefully } from "./shutdown.ts";
 import { VERSION } from "./version.ts";
 
@@ -20,15 +20,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 	const log = options.log ?? silentLog();
 	const pools = makePools(options.pools);
 	const metrics = new ServerMetrics(options.engine, pools);
-	const frame: Frame = { log, metrics, pools, waiting: new Set(), tails: new Set(), closing: false };
+	const context: ServerContext = { log, metrics, pools, waiting: new Set(), tails: new Set(), closing: false };
 	try {
-		const { app, guarded } = await makeApp(options, frame);
+		const { app, guarded } = await makeApp(options, context);
 		await refuseOpenDoor(host, guarded);
 		await listen(app, host, port);
 		const { address, port: bound, family } = app.server.address() as AddressInfo;
 		const url = `http://${family === "IPv6" ? `[${address}]` : address}:${bound}`;
 		const beat = setInterval(() => {
-			for (const tail of frame.tails) tail.beat();
+			for (const tail of context.tails) tail.beat();
 		}, heartbeatMs);
 		beat.unref();
 		app.server.on("drop", () => log.warn({ maxConnections: app.server.maxConnections }, "a connection was refused"));
@@ -44,7 +44,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 		);
 		let closed: Promise<void> | undefined;
 		const close = async () => {
-			await closeGracefully(app, frame, graceMs);
+			await closeGracefully(app, context, graceMs);
 			clearInterval(beat);
 			metrics.close();
 			log.info("flowfabric has stopped listening");

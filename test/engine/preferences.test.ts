@@ -51,7 +51,7 @@ it("every engine comes to the same result", () => {
 	const shares = live.map(({ id }) => {
 		const preferences = new Preferences(id, 32);
 		preferences.update(live);
-		return preferences.minding;
+		return preferences.timers;
 	});
 	expect(shares.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 32 }, (_, n) => n));
 });
@@ -76,9 +76,9 @@ describe("work of a lane", () => {
 
 	it("is made where this engine's own workers come first, or where it minds what is due if it has none", () => {
 		const workers = update({ a: ["default,x"], b: [], c: ["default,x"] });
-		expect(new Set(workers.gathering)).toEqual(workers.inLane("default,x"));
+		expect(new Set(workers.newWork)).toEqual(workers.inLane("default,x"));
 		const none = update({ a: [], b: ["default,x"] });
-		expect(none.gathering).toEqual(none.minding);
+		expect(none.newWork).toEqual(none.timers);
 	});
 });
 

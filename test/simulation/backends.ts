@@ -1,6 +1,6 @@
 import type { Calls } from "../../src/contract/backend.ts";
 import type { Execution } from "../../src/contract/replies.ts";
-import type { Caller } from "../../src/engine/calls/desk.ts";
+import type { Caller } from "../../src/engine/calls/session.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { FlowFabric } from "../../library/flowfabric.ts";
 import { type BenchReport, measure, type Percentiles } from "../bench/measure.ts";
+import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { numberFlag } from "../flag-values.ts";
 import { bar } from "../format/bar.ts";
 import { printFields, printTable } from "../format/table.ts";
-import { examples, type Frame } from "../frame.ts";
 
 interface Flags extends ServerFlags {
 	store?: string;
@@ -14,7 +14,7 @@ interface Flags extends ServerFlags {
 	namespace: string;
 }
 
-export function addBench(program: Command, frame: Frame): void {
+export function addBench(program: Command, context: CommandContext): void {
 	const command = program
 		.command("bench")
 		.summary("a short measurement of throughput and latency")
@@ -26,21 +26,21 @@ export function addBench(program: Command, frame: Frame): void {
 		.option("--concurrency <number>", "executions run at the same time", numberFlag(1, 1000), 64)
 		.option("--namespace <namespace>", "tenant to do it as", "default");
 	asksServer(command).action(async (flags: Flags) => {
-		const report = await withTarget(frame, flags, (ff) =>
+		const report = await withTarget(context, flags, (ff) =>
 			measure(ff, {
 				...flags,
-				onProgress: (percent, what) => frame.terminal.status(`${what.padEnd(10)} ${bar(percent)}`),
+				onProgress: (percent, what) => context.terminal.status(`${what.padEnd(10)} ${bar(percent)}`),
 			}),
 		);
-		frame.terminal.status("");
-		if (flags.json) frame.terminal.json(report);
-		else print(frame, report);
+		context.terminal.status("");
+		if (flags.json) context.terminal.json(report);
+		else print(context, report);
 	});
 	examples(command, ["flowfabric bench", "flowfabric bench --store memory: --count 10000", "flowfabric bench --json"]);
 }
 
-async function withTarget<T>(frame: Frame, flags: Flags, work: (ff: FlowFabric) => Promise<T>): Promise<T> {
-	if (flags.store === undefined) return atServer(frame, flags, work);
+async function withTarget<T>(context: CommandContext, flags: Flags, work: (ff: FlowFabric) => Promise<T>): Promise<T> {
+	if (flags.store === undefined) return atServer(context, flags, work);
 	const ff = await FlowFabric.open(flags.store);
 	try {
 		return await work(ff);
@@ -49,7 +49,10 @@ async function withTarget<T>(frame: Frame, flags: Flags, work: (ff: FlowFabric) 
 	}
 }
 
-function print({ terminal }: Frame, { count, concurrency, perSecond, submitMs, roundTripMs }: BenchReport): void {
+function print(
+	{ terminal }: CommandContext,
+	{ count, concurrency, perSecond, submitMs, roundTripMs }: BenchReport,
+): void {
 	printFields(terminal, [
 		["executions", `${count}, ${concurrency} at a time`],
 		["throughput", `${Math.round(perSecond)} lifecycles a second (submitted, claimed, completed)`],

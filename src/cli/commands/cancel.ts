@@ -1,7 +1,7 @@
 import type { Command } from "commander";
+import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { durationFlag } from "../flag-values.ts";
-import { examples, type Frame } from "../frame.ts";
 
 interface Flags extends ServerFlags {
 	reason?: string;
@@ -9,7 +9,7 @@ interface Flags extends ServerFlags {
 	grace?: number;
 }
 
-export function addCancel(program: Command, frame: Frame): void {
+export function addCancel(program: Command, context: CommandContext): void {
 	const command = program
 		.command("cancel <id>")
 		.summary("cancel an execution")
@@ -20,14 +20,14 @@ export function addCancel(program: Command, frame: Frame): void {
 		.option("--grace <duration>", "how long its worker may take (30s)", durationFlag)
 		.option("--force", "do not wait for its worker");
 	asksServer(command).action((id: string, { reason, force, grace, ...flags }: Flags) =>
-		atServer(frame, flags, async (ff) => {
+		atServer(context, flags, async (ff) => {
 			const answer = await ff.cancel(id, {
 				...(reason === undefined ? undefined : { reason }),
 				...(force ? { mode: "force" as const } : undefined),
 				...(grace === undefined ? undefined : { graceMs: grace }),
 			});
-			if (flags.json) return frame.terminal.json({ id, ...answer });
-			frame.terminal.print(
+			if (flags.json) return context.terminal.json({ id, ...answer });
+			context.terminal.print(
 				answer.cancelRequested ? `${id}: its worker was asked to stop` : `${id} ${answer.publicState}`,
 			);
 		}),

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 import { FlowFabric } from "../../library/flowfabric.ts";
 import { VERSION } from "../../server/version.ts";
+import { type CommandContext, examples } from "../command-context.ts";
 import { withJson } from "../connection.ts";
 import { type DemoKinds, demoWorker } from "../dev/demo-worker.ts";
 import { submitSamples } from "../dev/samples.ts";
 import { DemoShow } from "../dev/show.ts";
 import { printFields } from "../format/table.ts";
-import { examples, type Frame } from "../frame.ts";
 import { historyOf } from "../history.ts";
 import type { Hosted, ServerSettings } from "../hosting.ts";
 import { serverParts } from "../server-parts.ts";
@@ -19,7 +19,7 @@ import type { Terminal } from "../terminal.ts";
 /** A demonstration is to be looked at, so its server logs only what somebody should look at. */
 const DEV_SETTINGS = { ...SERVER_SETTINGS, logLevel: { ...SERVER_SETTINGS.logLevel, byDefault: "warn" } } as const;
 
-export function addDev(program: Command, frame: Frame): void {
+export function addDev(program: Command, context: CommandContext): void {
 	const command = program
 		.command("dev")
 		.summary("a server with a demo worker and sample work, to try things out")
@@ -27,9 +27,9 @@ export function addDev(program: Command, frame: Frame): void {
 			"Runs a server on an embedded store with a worker in the same process, shows sample work being done, and goes on until Ctrl-C.",
 		);
 	withJson(addFlags(command, DEV_SETTINGS)).action(async (flags: { json?: boolean }) => {
-		const { terminal } = frame;
-		const settings = readSettings(DEV_SETTINGS, flags, frame.env);
-		const asked = askedToStop(frame);
+		const { terminal } = context;
+		const settings = readSettings(DEV_SETTINGS, flags, context.env);
+		const asked = askedToStop(context);
 		const [{ host }, { logTo }] = await serverParts();
 		const log = logTo(terminal.errors, settings);
 		const hosted = await host(settings, log);
@@ -54,7 +54,7 @@ export function addDev(program: Command, frame: Frame): void {
 			else printTail(terminal, hosted.address, settings.apiToken !== undefined || settings.tokens !== undefined);
 		}
 		await asked;
-		await closeInTime(frame, async () => {
+		await closeInTime(context, async () => {
 			await worker.stop({ graceMs: 2000 });
 			await hosted.close();
 		});

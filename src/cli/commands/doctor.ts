@@ -1,11 +1,11 @@
 import type { Command } from "commander";
+import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, type ServerFlags } from "../connection.ts";
 import { examineServer } from "../doctor/examine-server.ts";
 import { examineStore } from "../doctor/examine-store.ts";
 import type { Findings } from "../doctor/findings.ts";
 import { MisuseError } from "../exit-codes.ts";
 import { printFields } from "../format/table.ts";
-import { examples, type Frame } from "../frame.ts";
 
 interface Flags extends ServerFlags {
 	store?: string;
@@ -13,7 +13,7 @@ interface Flags extends ServerFlags {
 	repair?: boolean;
 }
 
-export function addDoctor(program: Command, frame: Frame): void {
+export function addDoctor(program: Command, context: CommandContext): void {
 	const command = program
 		.command("doctor")
 		.summary("look a server or a store over")
@@ -27,12 +27,12 @@ export function addDoctor(program: Command, frame: Frame): void {
 		if (flags.repair && flags.store === undefined) throw new MisuseError(NEEDS_STORE);
 		const findings =
 			flags.store === undefined
-				? await examineServer(frame, flags)
-				: await examineStore(frame, flags.store, flags.repair ?? false);
-		if (flags.json) frame.terminal.json(findings);
-		else print(frame, findings);
+				? await examineServer(context, flags)
+				: await examineStore(context, flags.store, flags.repair ?? false);
+		if (flags.json) context.terminal.json(findings);
+		else print(context, findings);
 		if (findings.problems.length > 0)
-			frame.end("answered in ms" in findings.facts || flags.store ? "failure" : "unreachable");
+			context.end("answered in ms" in findings.facts || flags.store ? "failure" : "unreachable");
 	});
 	examples(command, [
 		"flowfabric doctor",
@@ -45,7 +45,7 @@ export function addDoctor(program: Command, frame: Frame): void {
 
 const NEEDS_STORE = "--repair needs --store; a server that runs mends its index by itself, part by part";
 
-function print({ terminal }: Frame, { facts, problems, mended = [] }: Findings): void {
+function print({ terminal }: CommandContext, { facts, problems, mended = [] }: Findings): void {
 	printFields(
 		terminal,
 		Object.entries(facts).map(([name, value]) => [name, typeof value === "object" ? counts(value) : String(value)]),

@@ -1,22 +1,22 @@
 import type { Command } from "commander";
+import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { eventLine } from "../format/event.ts";
-import { examples, type Frame } from "../frame.ts";
 import { historyOf } from "../history.ts";
 
 interface Flags extends ServerFlags {
 	follow?: boolean;
 }
 
-export function addEvents(program: Command, frame: Frame): void {
+export function addEvents(program: Command, context: CommandContext): void {
 	const command = program
 		.command("events <id>")
 		.summary("show what happened to an execution")
 		.description("Shows everything that happened to an execution, oldest first. With --json, one event a line.")
 		.option("-f, --follow", "go on until it has ended");
 	asksServer(command).action((id: string, flags: Flags) =>
-		atServer(frame, flags, async (ff) => {
-			const { terminal } = frame;
+		atServer(context, flags, async (ff) => {
+			const { terminal } = context;
 			let firstAt: number | undefined;
 			for await (const event of historyOf(ff, id, { follow: flags.follow === true })) {
 				firstAt ??= event.at;

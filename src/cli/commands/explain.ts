@@ -1,9 +1,9 @@
 import type { Command } from "commander";
+import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { printFields } from "../format/table.ts";
-import { examples, type Frame } from "../frame.ts";
 
-export function addExplain(program: Command, frame: Frame): void {
+export function addExplain(program: Command, context: CommandContext): void {
 	const command = program
 		.command("explain <id>")
 		.summary("work out why an execution is not running")
@@ -11,8 +11,8 @@ export function addExplain(program: Command, frame: Frame): void {
 			"Works out, now, why an execution is not running: what stands before it on its lane, which capability nobody offers, whether its lane is paused, what it waits for.",
 		);
 	asksServer(command).action((id: string, flags: ServerFlags) =>
-		atServer(frame, flags, async (ff) => {
-			const { terminal } = frame;
+		atServer(context, flags, async (ff) => {
+			const { terminal } = context;
 			const told = await ff.explain(id);
 			if (flags.json) return terminal.json(told);
 			terminal.print(`${id} ${terminal.style("bold", told.publicState)}`);

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
+import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { MisuseError } from "../exit-codes.ts";
 import { printExecution } from "../format/execution.ts";
-import { examples, type Frame } from "../frame.ts";
 import { payloadFields, writePayload } from "../payloads.ts";
 
 interface Flags extends ServerFlags {
@@ -10,7 +10,7 @@ interface Flags extends ServerFlags {
 	result?: boolean;
 }
 
-export function addGet(program: Command, frame: Frame): void {
+export function addGet(program: Command, context: CommandContext): void {
 	const command = program
 		.command("get <id>")
 		.summary("show an execution, and why it is not running")
@@ -18,8 +18,8 @@ export function addGet(program: Command, frame: Frame): void {
 		.option("--input", "its input instead, the very bytes (with --json: in the document)")
 		.option("--result", "its result instead, the very bytes (with --json: in the document)");
 	asksServer(command).action((id: string, flags: Flags) =>
-		atServer(frame, flags, async ({ backend: { executions } }) => {
-			const { terminal } = frame;
+		atServer(context, flags, async ({ backend: { executions } }) => {
+			const { terminal } = context;
 			if (flags.json) {
 				return terminal.json({
 					...(await executions.get(id)),

@@ -1,17 +1,17 @@
 import type { Command } from "commander";
 import { MAX_AGING_MS } from "../../contract/lanes.ts";
 import type { LaneView } from "../../contract/replies.ts";
+import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { numberFlag } from "../flag-values.ts";
 import { printTable } from "../format/table.ts";
 import { length } from "../format/times.ts";
-import { examples, type Frame } from "../frame.ts";
 
 interface Flags extends ServerFlags {
 	namespace?: string;
 }
 
-export function addLanes(program: Command, frame: Frame): void {
+export function addLanes(program: Command, context: CommandContext): void {
 	const command = program
 		.command("lanes")
 		.summary("list lanes and what is in them; pause, resume, drain or set one")
@@ -20,12 +20,12 @@ export function addLanes(program: Command, frame: Frame): void {
 		)
 		.option("--namespace <namespace>", "of this tenant");
 	asksServer(command).action(({ namespace, ...flags }: Flags) =>
-		atServer(frame, flags, async ({ backend }) => {
+		atServer(context, flags, async ({ backend }) => {
 			const answer = await backend.lanes.list(namespace === undefined ? {} : { namespace });
-			if (flags.json) return frame.terminal.json(answer);
-			if (answer.lanes.length === 0) return frame.terminal.note("There is nothing in any lane.");
+			if (flags.json) return context.terminal.json(answer);
+			if (answer.lanes.length === 0) return context.terminal.note("There is nothing in any lane.");
 			printTable(
-				frame.terminal,
+				context.terminal,
 				[
 					{ title: "LANE", cell: ({ lane }) => lane },
 					{ title: "STATE", cell: ({ state }) => state },
@@ -49,10 +49,10 @@ export function addLanes(program: Command, frame: Frame): void {
 			.option("--namespace <namespace>", "of this tenant");
 		asksServer(change).action((lane: string, _: Flags, self: Command) => {
 			const flags = self.optsWithGlobals<Flags>();
-			return atServer(frame, flags, async ({ backend }) => {
+			return atServer(context, flags, async ({ backend }) => {
 				const answer = await backend.lanes[name](lane, tenant(flags));
-				if (flags.json) return frame.terminal.json(answer);
-				frame.terminal.print(`${answer.lane} ${answer.state}`);
+				if (flags.json) return context.terminal.json(answer);
+				context.terminal.print(`${answer.lane} ${answer.state}`);
 			});
 		});
 	}
@@ -65,10 +65,10 @@ export function addLanes(program: Command, frame: Frame): void {
 	asksServer(set).action((lane: string, _: Flags, self: Command) => {
 		// Flags that the list has too are taken by it, wherever they stand.
 		const { agingMs, ...flags } = self.optsWithGlobals<Flags & { agingMs: number }>();
-		return atServer(frame, flags, async ({ backend }) => {
+		return atServer(context, flags, async ({ backend }) => {
 			const answer = await backend.lanes.update(lane, { agingMs }, tenant(flags));
-			if (flags.json) return frame.terminal.json(answer);
-			frame.terminal.print(`${answer.lane} ${answer.state}, agingMs ${answer.agingMs}`);
+			if (flags.json) return context.terminal.json(answer);
+			context.terminal.print(`${answer.lane} ${answer.state}, agingMs ${answer.agingMs}`);
 		});
 	});
 	examples(command, [

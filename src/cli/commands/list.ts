@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import type { ListRequest } from "../../contract/executions.ts";
 import { PUBLIC_STATES, type PublicState } from "../../kernel/state.ts";
+import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { numberFlag, oneTagFlag, timeFlag } from "../flag-values.ts";
 import { printExecutions } from "../format/execution.ts";
-import { examples, type Frame } from "../frame.ts";
 
 interface Flags extends ServerFlags {
 	namespace?: string;
@@ -19,7 +19,7 @@ interface Flags extends ServerFlags {
 	all?: boolean;
 }
 
-export function addList(program: Command, frame: Frame): void {
+export function addList(program: Command, context: CommandContext): void {
 	const command = program
 		.command("list")
 		.summary("list executions, newest first")
@@ -35,8 +35,8 @@ export function addList(program: Command, frame: Frame): void {
 		.option("--cursor <cursor>", "go on where the page before this one ended")
 		.option("--all", "every page, one after the other");
 	asksServer(command).action((flags: Flags) =>
-		atServer(frame, flags, async (ff) => {
-			const { terminal } = frame;
+		atServer(context, flags, async (ff) => {
+			const { terminal } = context;
 			let request = requestOf(flags);
 			for (;;) {
 				const page = await ff.list(request);

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
+import { type CommandContext, examples } from "../command-context.ts";
 import { withJson } from "../connection.ts";
-import { examples, type Frame } from "../frame.ts";
 import { serverParts } from "../server-parts.ts";
 import { SERVER_SETTINGS } from "../settings/server-settings.ts";
 import { addFlags, readSettings } from "../settings/setting.ts";
 import { askedToStop, closeInTime } from "../stopping.ts";
 
-export function addServe(program: Command, frame: Frame): void {
+export function addServe(program: Command, context: CommandContext): void {
 	const command = program
 		.command("serve")
 		.summary("run a server")
@@ -14,14 +14,14 @@ export function addServe(program: Command, frame: Frame): void {
 			"Runs a server and its engine on a store until it is asked to stop (Ctrl-C, SIGTERM); a second signal ends it at once.",
 		);
 	withJson(addFlags(command, SERVER_SETTINGS)).action(async (flags: { json?: boolean }) => {
-		const settings = readSettings(SERVER_SETTINGS, flags, frame.env);
-		const asked = askedToStop(frame);
+		const settings = readSettings(SERVER_SETTINGS, flags, context.env);
+		const asked = askedToStop(context);
 		const [{ host }, { logTo }] = await serverParts();
-		const log = logTo(frame.terminal.output, flags.json ? { ...settings, logFormat: "json" } : settings);
+		const log = logTo(context.terminal.output, flags.json ? { ...settings, logFormat: "json" } : settings);
 		const hosted = await host(settings, log);
 		await asked;
 		log.info("stopping");
-		await closeInTime(frame, () => hosted.close());
+		await closeInTime(context, () => hosted.close());
 	});
 	examples(command, [
 		"flowfabric serve",

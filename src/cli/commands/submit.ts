@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import type { CreateRequest } from "../../contract/executions.ts";
+import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { MisuseError } from "../exit-codes.ts";
 import { durationFlag, jsonFlag, numberFlag, tagFlag } from "../flag-values.ts";
-import { examples, type Frame } from "../frame.ts";
 import { waitAndTell } from "../waiting.ts";
 
 interface Flags extends ServerFlags {
@@ -22,7 +22,7 @@ interface Flags extends ServerFlags {
 	timeout?: number;
 }
 
-export function addSubmit(program: Command, frame: Frame): void {
+export function addSubmit(program: Command, context: CommandContext): void {
 	const command = program
 		.command("submit <kind> [input]")
 		.summary("submit work")
@@ -40,16 +40,16 @@ export function addSubmit(program: Command, frame: Frame): void {
 		.option("--wait", "wait for its end and say how it ended")
 		.option("--timeout <duration>", "wait no longer than this", durationFlag);
 	asksServer(command).action(async (kind: string, argument: string | undefined, flags: Flags) => {
-		const request = { kind, ...fields(flags), ...(await inputFields(frame, argument, flags)) };
-		await atServer(frame, flags, async (ff) => {
+		const request = { kind, ...fields(flags), ...(await inputFields(context, argument, flags)) };
+		await atServer(context, flags, async (ff) => {
 			const created = await ff.backend.executions.create(request);
 			if (flags.wait) {
-				if (!flags.json) frame.terminal.note(submitted(created.id, created.created));
+				if (!flags.json) context.terminal.note(submitted(created.id, created.created));
 				const limit = flags.timeout === undefined ? undefined : { timeoutMs: flags.timeout };
-				return waitAndTell(frame, ff, created.id, { ...limit, json: flags.json === true });
+				return waitAndTell(context, ff, created.id, { ...limit, json: flags.json === true });
 			}
-			if (flags.json) frame.terminal.json(created);
-			else frame.terminal.print(submitted(created.id, created.created));
+			if (flags.json) context.terminal.json(created);
+			else context.terminal.print(submitted(created.id, created.created));
 		});
 	});
 	examples(command, [
@@ -74,8 +74,12 @@ function fields({ lane, namespace, priority, delay, idempotencyKey, tag, policy 
 	};
 }
 
-async function inputFields(frame: Frame, argument: string | undefined, flags: Flags): Promise<Partial<CreateRequest>> {
-	const bytes = await inputBytes(frame, argument, flags);
+async function inputFields(
+	context: CommandContext,
+	argument: string | undefined,
+	flags: Flags,
+): Promise<Partial<CreateRequest>> {
+	const bytes = await inputBytes(context, argument, flags);
 	if (bytes === undefined) return {};
 	if (flags.contentType !== undefined) return { inputBase64: bytes.toString("base64"), contentType: flags.contentType };
 	if (flags.text) return { input: bytes.toString(), contentType: "text/plain" };
@@ -86,7 +90,11 @@ async function inputFields(frame: Frame, argument: string | undefined, flags: Fl
 	}
 }
 
-async function inputBytes(frame: Frame, argument: string | undefined, flags: Flags): Promise<Buffer | undefined> {
+async function inputBytes(
+	context: CommandContext,
+	argument: string | undefined,
+	flags: Flags,
+): Promise<Buffer | undefined> {
 	if (flags.inputFile !== undefined) {
 		if (argument !== undefined) throw new MisuseError("input: give it as an argument or as --input-file, not both");
 		return readFile(flags.inputFile).catch((error: NodeJS.ErrnoException) => {
@@ -95,6 +103,6 @@ async function inputBytes(frame: Frame, argument: string | undefined, flags: Fla
 	}
 	if (argument !== "-") return argument === undefined ? undefined : Buffer.from(argument);
 	const chunks: Uint8Array[] = [];
-	for await (const chunk of frame.stdin) chunks.push(chunk);
+	for await (const chunk of context.stdin) chunks.push(chunk);
 	return Buffer.concat(chunks);
 }

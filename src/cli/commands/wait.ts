@@ -1,14 +1,14 @@
 import type { Command } from "commander";
+import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { durationFlag } from "../flag-values.ts";
-import { examples, type Frame } from "../frame.ts";
 import { waitAndTell } from "../waiting.ts";
 
 interface Flags extends ServerFlags {
 	timeout?: number;
 }
 
-export function addWait(program: Command, frame: Frame): void {
+export function addWait(program: Command, context: CommandContext): void {
 	const command = program
 		.command("wait <id>")
 		.summary("wait for an execution to end")
@@ -17,9 +17,9 @@ export function addWait(program: Command, frame: Frame): void {
 		)
 		.option("--timeout <duration>", "wait no longer than this, as in 30s", durationFlag);
 	asksServer(command).action((id: string, flags: Flags) =>
-		atServer(frame, flags, (ff) => {
+		atServer(context, flags, (ff) => {
 			const limit = flags.timeout === undefined ? undefined : { timeoutMs: flags.timeout };
-			return waitAndTell(frame, ff, id, { ...limit, json: flags.json === true });
+			return waitAndTell(context, ff, id, { ...limit, json: flags.json === true });
 		}),
 	);
 	examples(command, ["flowfabric wait ex_… --timeout 5m", "flowfabric wait ex_… --json | jq .result"]);

@@ -1,27 +1,27 @@
 import type { Command } from "commander";
+import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { printTable } from "../format/table.ts";
 import { relative } from "../format/times.ts";
-import { examples, type Frame } from "../frame.ts";
 
 interface Flags extends ServerFlags {
 	namespace?: string;
 }
 
-export function addWorkers(program: Command, frame: Frame): void {
+export function addWorkers(program: Command, context: CommandContext): void {
 	const command = program
 		.command("workers")
 		.summary("list the workers that are there")
 		.description("Lists the workers of a namespace: what they take, what they offer, when they were last heard.")
 		.option("--namespace <namespace>", "of this tenant");
 	asksServer(command).action(({ namespace, ...flags }: Flags) =>
-		atServer(frame, flags, async ({ backend }) => {
+		atServer(context, flags, async ({ backend }) => {
 			const answer = await backend.workers.list(namespace === undefined ? {} : { namespace });
-			if (flags.json) return frame.terminal.json(answer);
-			if (answer.workers.length === 0) return frame.terminal.note("No worker is there.");
+			if (flags.json) return context.terminal.json(answer);
+			if (answer.workers.length === 0) return context.terminal.note("No worker is there.");
 			const now = Date.now();
 			printTable(
-				frame.terminal,
+				context.terminal,
 				[
 					{ title: "INSTANCE", cell: ({ instanceId }) => instanceId },
 					{ title: "WORKER", cell: ({ workerId }) => workerId },

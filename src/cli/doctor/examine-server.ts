@@ -1,7 +1,7 @@
 import type { FlowFabric } from "../../library/flowfabric.ts";
 import type { Line } from "../../store/transfer/line.ts";
+import { type CommandContext, describeError } from "../command-context.ts";
 import { askOpenly, atServer, reasonOf, type ServerFlags } from "../connection.ts";
-import { describeError, type Frame } from "../frame.ts";
 import { CLIENT_SETTINGS } from "../settings/client-settings.ts";
 import { readSettings } from "../settings/setting.ts";
 import type { Terminal } from "../terminal.ts";
@@ -9,8 +9,11 @@ import type { Findings } from "./findings.ts";
 import { bytesPerExecution, corruptProblems, count, emptyTally } from "./tally.ts";
 
 /** Looks a running server over through what it tells everybody, and what it tells the holder of the token. */
-export async function examineServer(frame: Frame, flags: ServerFlags & { deep?: boolean }): Promise<Findings> {
-	const { url } = readSettings(CLIENT_SETTINGS, flags, frame.env);
+export async function examineServer(
+	context: CommandContext,
+	flags: ServerFlags & { deep?: boolean },
+): Promise<Findings> {
+	const { url } = readSettings(CLIENT_SETTINGS, flags, context.env);
 	const findings: Findings = { facts: { server: url }, problems: [] };
 	const { facts, problems } = findings;
 	const startedAt = performance.now();
@@ -26,9 +29,9 @@ export async function examineServer(frame: Frame, flags: ServerFlags & { deep?: 
 	const described = await askOpenly(url, "/openapi.json");
 	if (described.ok) facts["version"] = ((await described.json()) as { info: { version: string } }).info.version;
 	try {
-		await atServer(frame, flags, async (ff) => {
+		await atServer(context, flags, async (ff) => {
 			await askWithToken(ff, findings);
-			if (flags.deep) await readAll(ff, frame.terminal, findings);
+			if (flags.deep) await readAll(ff, context.terminal, findings);
 		});
 	} catch (error) {
 		problems.push(`the rest was not told: ${describeError(error).line}`);

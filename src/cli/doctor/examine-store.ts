@@ -1,6 +1,6 @@
 import { openStoreAt } from "../../library/open.ts";
+import type { CommandContext } from "../command-context.ts";
 import { oneLine } from "../format/table.ts";
-import type { Frame } from "../frame.ts";
 import { withoutPassword } from "../settings/values.ts";
 import { auditStore, type Sorted } from "./audit.ts";
 import type { Findings } from "./findings.ts";
@@ -8,7 +8,7 @@ import { bytesPerExecution, corruptProblems, more } from "./tally.ts";
 import { timeProblems } from "./time-problems.ts";
 
 /** Looks over a store, and with `repair` mends its index; one that only one process can have open must not be open. */
-export async function examineStore({ terminal }: Frame, url: string, repair: boolean): Promise<Findings> {
+export async function examineStore({ terminal }: CommandContext, url: string, repair: boolean): Promise<Findings> {
 	const store = await openStoreAt(url, { mustExist: true });
 	try {
 		terminal.status("checking the store itself");

@@ -5,27 +5,27 @@ import { restrictionOf } from "../../contract/scanners.ts";
 import { FORMAT } from "../../kernel/format.ts";
 import { type Snapshot, StoreError } from "../../store/port.ts";
 import { exportStore } from "../../store/transfer/export.ts";
-import type { Desk } from "./desk.ts";
+import type { Session } from "./session.ts";
 
 const READY_MS = 2000;
 
 /** What whoever runs FlowFabric asks. */
 export class LocalAdmin implements AdminCalls {
-	readonly #desk: Desk;
+	readonly #session: Session;
 
-	constructor(desk: Desk) {
-		this.#desk = desk;
+	constructor(session: Session) {
+		this.#session = session;
 	}
 
 	async scanners(): Promise<ScannersReply> {
-		const { engine } = this.#desk;
+		const { engine } = this.#session;
 		engine.refuseIfClosed();
-		const restrictedTo = engine.remit && restrictionOf(engine.remit);
+		const restrictedTo = engine.scannerFilter && restrictionOf(engine.scannerFilter);
 		return { scanners: engine.duties.rows(engine.parked), ...(restrictedTo ? { restrictedTo } : undefined) };
 	}
 
 	async ready(): Promise<void> {
-		const { engine } = this.#desk;
+		const { engine } = this.#session;
 		engine.refuseIfClosed();
 		const answers = Promise.all(
 			engine.runners.map((runner) => runner.ask((store, partition) => store.read(partition, []))),
@@ -43,7 +43,7 @@ export class LocalAdmin implements AdminCalls {
 	}
 
 	async *backup(): AsyncGenerator<string> {
-		const { engine, caller } = this.#desk;
+		const { engine, caller } = this.#session;
 		engine.refuseIfClosed();
 		if (caller.namespace !== undefined) {
 			throw new FlowFabricError("forbidden", { message: "a backup holds every namespace; this token is bound to one" });

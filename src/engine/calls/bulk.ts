@@ -2,7 +2,7 @@ import { type BulkRequest, bulkRequest, checkBulk, MAX_BULK, MAX_BULK_ERRORS } f
 import { errorBody, FlowFabricError } from "../../contract/errors.ts";
 import type { BulkReply } from "../../contract/replies.ts";
 import { findExecutions } from "../reading/listing.ts";
-import type { Desk } from "./desk.ts";
+import type { Session } from "./session.ts";
 
 type Action = (id: string) => Promise<unknown>;
 
@@ -14,14 +14,14 @@ const IN_FLIGHT = 64;
  * simply made again: what was done is done, or no longer matches.
  */
 export async function bulk(
-	desk: Desk,
+	session: Session,
 	request: BulkRequest,
 	actions: (reason: string | undefined) => Record<BulkRequest["action"], Action>,
 ): Promise<BulkReply> {
 	const given = bulkRequest.check(request);
 	checkBulk(given);
 	const { filter, action, reason, cursor } = given;
-	const page = await findExecutions(desk, filter, MAX_BULK, cursor);
+	const page = await findExecutions(session, filter, MAX_BULK, cursor);
 	const act = actions(reason)[action];
 	const reply: BulkReply = { done: 0, failed: 0, errors: [] };
 	if (page.nextCursor !== undefined) reply.nextCursor = page.nextCursor;

@@ -5,7 +5,7 @@ import { trustedSlot } from "../../kernel/ids.ts";
 import type { CommandOf, OutcomeOf } from "../../kernel/kernel.ts";
 import type { Outcome } from "../../kernel/outcome.ts";
 import { createCommand, type SubmissionContext } from "../submission.ts";
-import type { Desk } from "./desk.ts";
+import type { Session } from "./session.ts";
 
 type Create = CommandOf<"create">;
 
@@ -18,9 +18,9 @@ const TOGETHER = 32;
 /** Items read at a time: then others get their turn, and the store begins to write while the rest is read. */
 const SLICE = 128;
 
-export const submissionAt = ({ engine, caller, retentionMs }: Desk): SubmissionContext => ({
+export const submissionAt = ({ engine, caller, retentionMs }: Session): SubmissionContext => ({
 	mint: engine.mint,
-	partition: engine.gathering.next(),
+	partition: engine.chooser.next(),
 	partitions: engine.runners.length,
 	now: engine.now(),
 	actor: caller.actor,
@@ -29,9 +29,9 @@ export const submissionAt = ({ engine, caller, retentionMs }: Desk): SubmissionC
 });
 
 /** Every item is answered by itself, in the order given: one that is refused never spoils the rest. */
-export function createTogether(desk: Desk, items: readonly CreateRequest[]): Promise<CreatedItem[]> {
-	const { engine } = desk;
-	const context = submissionAt(desk);
+export function createTogether(session: Session, items: readonly CreateRequest[]): Promise<CreatedItem[]> {
+	const { engine } = session;
+	const context = submissionAt(session);
 	const answers = new Array<CreatedItem>(items.length);
 	let open = items.length;
 	if (open === 0) return Promise.resolve(answers);
@@ -93,7 +93,7 @@ export function createTogether(desk: Desk, items: readonly CreateRequest[]): Pro
 			group.places.push(place);
 			if (group.commands.length < TOGETHER) return;
 			flush();
-			context.partition = engine.gathering.next();
+			context.partition = engine.chooser.next();
 		};
 
 		const create = (item: CreateRequest, place: number) => {

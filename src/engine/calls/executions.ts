@@ -29,75 +29,75 @@ import { attemptView } from "../reading/views.ts";
 import { createCommand } from "../submission.ts";
 import { bulk } from "./bulk.ts";
 import { createTogether, submissionAt } from "./create-together.ts";
-import type { Desk } from "./desk.ts";
+import type { Session } from "./session.ts";
 import { watch } from "./watching.ts";
 
 const FOLLOW_PAGE = 100;
 
 /** Checks requests about executions, turns them into commands, and shows what came of it. */
 export class LocalExecutions implements ExecutionCalls {
-	readonly #desk: Desk;
+	readonly #session: Session;
 
-	constructor(desk: Desk) {
-		this.#desk = desk;
+	constructor(session: Session) {
+		this.#session = session;
 	}
 
 	async create(request: CreateRequest) {
-		const { id, publicState, created } = await this.#desk.run(
+		const { id, publicState, created } = await this.#session.run(
 			"create",
-			createCommand(request, submissionAt(this.#desk)),
+			createCommand(request, submissionAt(this.#session)),
 		);
 		return { id, publicState, created };
 	}
 
 	async createMany(items: CreateRequest[]): Promise<CreatedItem[]> {
 		createManyRequest.check({ items });
-		return createTogether(this.#desk, items);
+		return createTogether(this.#session, items);
 	}
 
 	async get(id: string): Promise<Execution> {
-		return show(this.#desk, await this.#desk.read(id));
+		return show(this.#session, await this.#session.read(id));
 	}
 
 	async explain(id: string): Promise<Explanation> {
-		return explain(this.#desk, id);
+		return explain(this.#session, id);
 	}
 
 	async list(request: ListRequest = {}) {
 		const { limit = 100, cursor, ...filter } = listRequest.check(request);
-		const { found, ...rest } = await findExecutions(this.#desk, filter, limit, cursor);
-		return { executions: await showAll(this.#desk, found), ...rest };
+		const { found, ...rest } = await findExecutions(this.#session, filter, limit, cursor);
+		return { executions: await showAll(this.#session, found), ...rest };
 	}
 
 	async input(id: string) {
-		const { record } = await this.#desk.read(id);
-		return record.input ? this.#desk.bytes(id, record.input) : undefined;
+		const { record } = await this.#session.read(id);
+		return record.input ? this.#session.bytes(id, record.input) : undefined;
 	}
 
 	async result(id: string) {
-		const { record } = await this.#desk.read(id);
+		const { record } = await this.#session.read(id);
 		if (record.lifecyclePhase !== "terminal")
 			throw new FlowFabricError("result_not_ready", { details: { executionId: id } });
 		const result = record.terminalOutcome === "success" ? record.attempt?.result : undefined;
 		if (!result)
 			throw new FlowFabricError("result_not_found", { details: { executionId: id, outcome: record.terminalOutcome } });
-		return this.#desk.bytes(id, result);
+		return this.#session.bytes(id, result);
 	}
 
 	async wait(id: string, options: { timeoutMs?: number; signal?: AbortSignal } = {}): Promise<Execution> {
-		this.#desk.engine.refuseIfClosed();
+		this.#session.engine.refuseIfClosed();
 		const { signal, ...request } = options;
 		const { timeoutMs = Number.POSITIVE_INFINITY } = waitRequest.check(request);
-		return watch(this.#desk, id, { timeoutMs, signal }, async (isLast) => {
-			const found = await this.#desk.read(id);
-			return isLast || found.record.lifecyclePhase === "terminal" ? show(this.#desk, found) : undefined;
+		return watch(this.#session, id, { timeoutMs, signal }, async (isLast) => {
+			const found = await this.#session.read(id);
+			return isLast || found.record.lifecyclePhase === "terminal" ? show(this.#session, found) : undefined;
 		});
 	}
 
 	async events(id: string, request: EventsRequest = {}, signal?: AbortSignal): Promise<EventPage> {
 		const { limit = 100, cursor, waitMs = 0 } = eventsRequest.check(request);
 		const after = positionOf(cursor);
-		const events = await watch(this.#desk, id, { timeoutMs: waitMs, signal }, async (isLast) => {
+		const events = await watch(this.#session, id, { timeoutMs: waitMs, signal }, async (isLast) => {
 			const page = await this.#eventsAfter(id, after, limit);
 			return isLast || page.length > 0 ? page : undefined;
 		});
@@ -113,7 +113,7 @@ export class LocalExecutions implements ExecutionCalls {
 		let after = positionOf(cursor);
 		while (!signal?.aborted) {
 			const patience = { timeoutMs: Number.POSITIVE_INFINITY, signal };
-			const events = await watch(this.#desk, id, patience, async () => {
+			const events = await watch(this.#session, id, patience, async () => {
 				const page = await this.#eventsAfter(id, after, FOLLOW_PAGE);
 				return page.length > 0 || signal?.aborted ? page : undefined;
 			});
@@ -126,61 +126,61 @@ export class LocalExecutions implements ExecutionCalls {
 
 	/** Read after the execution itself, so that what was deleted has no events left to show. */
 	async #eventsAfter(id: string, after: LogPosition | undefined, limit: number): Promise<LoggedEvent[]> {
-		const { runner } = await this.#desk.read(id);
+		const { runner } = await this.#session.read(id);
 		return (await runner.ask((store, partition) => store.events(partition, id, after, limit))).events;
 	}
 
 	async attempts(id: string) {
-		const { record, runner } = await this.#desk.read(id);
+		const { record, runner } = await this.#session.read(id);
 		const { attempt } = record;
 		if (!attempt) return [];
 		const keys = Array.from({ length: attempt.index }, (_, index) => attemptKey(id, index));
 		const { records } = await runner.ask((store, partition) => store.read(partition, keys));
 		const ended = records
 			.filter((stored) => stored.version > 0)
-			.map((stored) => this.#desk.decode<AttemptRecord>(stored).attempt);
+			.map((stored) => this.#session.decode<AttemptRecord>(stored).attempt);
 		return [...ended, attempt].filter((each) => each !== null).map(attemptView);
 	}
 
 	async cancel(id: string, request: CancelRequest = {}) {
 		const { mode = "graceful", graceMs = 30_000, reason, fence } = cancelRequest.check(request);
-		const { ok: _, ...reply } = await this.#desk.run("cancel", {
+		const { ok: _, ...reply } = await this.#session.run("cancel", {
 			op: "cancel",
 			executionId: id,
 			mode,
 			graceMs,
 			...(reason === undefined ? undefined : { reason }),
 			...(fence === undefined ? undefined : { fence }),
-			actor: this.#desk.caller.actor,
+			actor: this.#session.caller.actor,
 		});
 		return reply;
 	}
 
 	async replay(id: string) {
-		const { ok: _, ...reply } = await this.#desk.run("replay", {
+		const { ok: _, ...reply } = await this.#session.run("replay", {
 			op: "replay",
 			executionId: id,
-			actor: this.#desk.caller.actor,
+			actor: this.#session.caller.actor,
 		});
 		return reply;
 	}
 
 	async delete(id: string) {
-		const { ok: _, ...reply } = await this.#desk.run("delete", {
+		const { ok: _, ...reply } = await this.#session.run("delete", {
 			op: "delete",
 			executionId: id,
-			actor: this.#desk.caller.actor,
+			actor: this.#session.caller.actor,
 		});
 		return reply;
 	}
 
 	async changePriority(id: string, request: ChangePriorityRequest) {
 		const { priority } = changePriorityRequest.check(request);
-		const { ok: _, ...reply } = await this.#desk.run("changePriority", {
+		const { ok: _, ...reply } = await this.#session.run("changePriority", {
 			op: "changePriority",
 			executionId: id,
 			priority,
-			actor: this.#desk.caller.actor,
+			actor: this.#session.caller.actor,
 		});
 		return reply;
 	}
@@ -188,18 +188,18 @@ export class LocalExecutions implements ExecutionCalls {
 	async setTags(id: string, request: SetTagsRequest) {
 		const given = setTagsRequest.check(request);
 		checkSetTags(given);
-		const { tags } = await this.#desk.run("setTags", {
+		const { tags } = await this.#session.run("setTags", {
 			op: "setTags",
 			executionId: id,
 			set: { ...given.set },
 			remove: [...(given.remove ?? [])],
-			actor: this.#desk.caller.actor,
+			actor: this.#session.caller.actor,
 		});
 		return { tags: { ...tags } };
 	}
 
 	bulk(request: BulkRequest) {
-		return bulk(this.#desk, request, (reason) => ({
+		return bulk(this.#session, request, (reason) => ({
 			cancel: (id) => this.cancel(id, reason === undefined ? {} : { reason }),
 			replay: (id) => this.replay(id),
 			delete: (id) => this.delete(id),
@@ -208,11 +208,11 @@ export class LocalExecutions implements ExecutionCalls {
 
 	async revokeLease(id: string, request: RevokeLeaseRequest = {}) {
 		const given = revokeLeaseRequest.check(request) as { expectedLeaseId?: string; reason?: string };
-		const { ok: _, ...reply } = await this.#desk.run("revokeLease", {
+		const { ok: _, ...reply } = await this.#session.run("revokeLease", {
 			op: "revokeLease",
 			executionId: id,
 			...given,
-			actor: this.#desk.caller.actor,
+			actor: this.#session.caller.actor,
 		});
 		return reply;
 	}

@@ -6,20 +6,20 @@ import { EVENT_LOG } from "../../store/port.ts";
 import { readTrimMark } from "../duties/event-trimmer.ts";
 import { decodeFeedCursor, encodeFeedCursor, type FeedPosition, LAST_INDEX } from "../reading/feed-cursor.ts";
 import { readFeedPage } from "../reading/feed-page.ts";
-import type { Desk } from "./desk.ts";
+import type { Session } from "./session.ts";
 
 /** The events of a namespace, from the logs of all partitions. */
 export class LocalFeed implements FeedCalls {
-	readonly #desk: Desk;
+	readonly #session: Session;
 
-	constructor(desk: Desk) {
-		this.#desk = desk;
+	constructor(session: Session) {
+		this.#session = session;
 	}
 
 	async read(request: FeedRequest = {}, signal?: AbortSignal): Promise<EventPage> {
 		const { namespace: named, cursor = "start", limit = 100, waitMs = 0 } = feedRequest.check(request);
-		const namespace = this.#desk.namespaceFor(named);
-		const { engine } = this.#desk;
+		const namespace = this.#session.namespaceFor(named);
+		const { engine } = this.#session;
 		engine.refuseIfClosed();
 		const deadline = engine.clock.monotonic() + waitMs;
 		const changes = waitMs > 0 ? this.#listen(signal) : undefined;
@@ -41,7 +41,7 @@ export class LocalFeed implements FeedCalls {
 	}
 
 	async #positions(cursor: string): Promise<FeedPosition[]> {
-		const { runners, kernel } = this.#desk.engine;
+		const { runners, kernel } = this.#session.engine;
 		if (cursor === "start") {
 			// From whatever is kept: nothing can be missing behind that.
 			return runners.map(() => ({ commit: 0, index: 0, since: 0, trimmedBefore: Number.POSITIVE_INFINITY }));
@@ -58,7 +58,7 @@ export class LocalFeed implements FeedCalls {
 
 	/** Hears of appended events from here on: what comes while a page is read is not slept through. */
 	#listen(signal: AbortSignal | undefined) {
-		const { watchers, store, runners, clock } = this.#desk.engine;
+		const { watchers, store, runners, clock } = this.#session.engine;
 		let wake = () => {};
 		let changed = new Promise<void>((resolve) => (wake = resolve));
 		const tell = () => wake();

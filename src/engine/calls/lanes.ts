@@ -12,7 +12,7 @@ import { type LaneRecord, type LaneState, laneDefaults, laneHomeKey, laneKey } f
 import type { QueuePosition } from "../../store/port.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { readLanes } from "../reading/showing.ts";
-import type { Desk } from "./desk.ts";
+import type { Session } from "./session.ts";
 
 /** What one partition knows of a lane. */
 interface LaneShare {
@@ -23,15 +23,15 @@ interface LaneShare {
 
 /** The lanes of a namespace, from what each partition has queued for them. */
 export class LocalLanes implements LaneCalls {
-	readonly #desk: Desk;
+	readonly #session: Session;
 
-	constructor(desk: Desk) {
-		this.#desk = desk;
+	constructor(session: Session) {
+		this.#session = session;
 	}
 
 	async list(request: LanesRequest = {}): Promise<{ lanes: LaneView[] }> {
-		const namespace = this.#desk.namespaceFor(lanesRequest.check(request).namespace);
-		const { engine } = this.#desk;
+		const namespace = this.#session.namespaceFor(lanesRequest.check(request).namespace);
+		const { engine } = this.#session;
 		engine.refuseIfClosed();
 		const found = await Promise.all(engine.runners.map((runner) => this.#sharesOf(runner, namespace)));
 		const byLane = new Map<string, LaneShare[]>();
@@ -66,8 +66,8 @@ export class LocalLanes implements LaneCalls {
 		change: { state?: LaneState; agingMs?: number },
 	): Promise<LaneStatus> {
 		laneShape.check({ lane });
-		const namespace = this.#desk.namespaceFor(lanesRequest.check(request).namespace);
-		const { engine } = this.#desk;
+		const namespace = this.#session.namespaceFor(lanesRequest.check(request).namespace);
+		const { engine } = this.#session;
 		engine.refuseIfClosed();
 		const { state, agingMs } = await engine.lanes.change(namespace, lane, change);
 		await engine.pausedLanes.settled();
@@ -84,7 +84,7 @@ export class LocalLanes implements LaneCalls {
 		for (const lane of await setApart(runner, namespace)) if (!depths.has(lane)) depths.set(lane, {});
 		const lanes = [...depths];
 		const keys = lanes.map(([lane]) => laneKey(namespace, lane));
-		const copies = await readLanes(this.#desk, runner, keys);
+		const copies = await readLanes(this.#session, runner, keys);
 		const shares = lanes.map(async ([lane, depth]): Promise<[string, LaneShare]> => {
 			const oldestWaitingMs = depth.waiting ? await oldestWaiting(runner, namespace, lane) : undefined;
 			return [lane, { depth, oldestWaitingMs, copy: copies.get(laneKey(namespace, lane)) ?? laneDefaults }];

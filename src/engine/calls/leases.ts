@@ -13,7 +13,7 @@ import { sameOffer } from "../claims/offers.ts";
 import { asValue, contentOf, inlineValue, pack } from "../payloads.ts";
 import { claimedView } from "../reading/views.ts";
 import { checkDelayUntil } from "../submission.ts";
-import type { Desk } from "./desk.ts";
+import type { Session } from "./session.ts";
 
 const DEFAULT_LEASE_MS = 30_000;
 
@@ -32,10 +32,10 @@ const offerOf = (kinds: readonly string[] | undefined, capabilities: readonly st
 
 /** The worker protocol on an engine in this process. */
 export class LocalLeases implements LeaseCalls {
-	readonly #desk: Desk;
+	readonly #session: Session;
 
-	constructor(desk: Desk) {
-		this.#desk = desk;
+	constructor(session: Session) {
+		this.#session = session;
 	}
 
 	async claim(request: protocol.ClaimRequest, signal?: AbortSignal, how?: ClaimingHow): Promise<ClaimedExecution[]> {
@@ -46,14 +46,14 @@ export class LocalLeases implements LeaseCalls {
 			waitMs = 0,
 			...who
 		} = protocol.claimRequest.check(request);
-		const namespace = this.#desk.namespaceFor(who.namespace);
-		this.#desk.engine.refuseIfClosed();
+		const namespace = this.#session.namespaceFor(who.namespace);
+		this.#session.engine.refuseIfClosed();
 		const { kinds, workerId, instanceId, requestId } = who;
 		const offer = offerOf(kinds, who.capabilities);
 		const claim: Claim = { namespace, lanes, offer, max, leaseMs, waitMs, workerId, instanceId };
 		if (how?.onSearched) claim.onSearched = how.onSearched;
-		const { dispatcher, claimRequests } = this.#desk.engine;
-		const records = await this.#attend(claim, () =>
+		const { dispatcher, claimRequests } = this.#session.engine;
+		const records = await this.#withHeartbeat(claim, () =>
 			requestId === undefined
 				? dispatcher.claim(claim, signal)
 				: claimRequests.claim(claim, requestId, signal, how?.isFirst === true),
@@ -91,11 +91,11 @@ export class LocalLeases implements LeaseCalls {
 	async grant(request: protocol.GrantRequest, signal?: AbortSignal): Promise<GrantView | null> {
 		const given = protocol.grantRequest.check(request);
 		const { lanes = ["default"], waitMs = 0, workerId, instanceId, grantTtlMs } = given;
-		const namespace = this.#desk.namespaceFor(given.namespace);
-		this.#desk.engine.refuseIfClosed();
+		const namespace = this.#session.namespaceFor(given.namespace);
+		this.#session.engine.refuseIfClosed();
 		const offer = offerOf(given.kinds, given.capabilities);
 		const claim = { namespace, lanes, offer, max: 1, leaseMs: 0, waitMs, workerId, instanceId, grantTtlMs };
-		const [reserved] = await this.#attend(claim, () => this.#desk.engine.dispatcher.claim(claim, signal));
+		const [reserved] = await this.#withHeartbeat(claim, () => this.#session.engine.dispatcher.claim(claim, signal));
 		if (!reserved?.grant) return null;
 		return { grantId: reserved.grant.id, executionId: reserved.id, expiresAt: reserved.grant.expiresAt };
 	}
@@ -103,8 +103,8 @@ export class LocalLeases implements LeaseCalls {
 	async acceptGrant(grantId: string, request: protocol.AcceptGrantRequest): Promise<ClaimedExecution> {
 		const slot = slotOfGrant(grantId);
 		const { instanceId, leaseMs = DEFAULT_LEASE_MS } = protocol.acceptGrantRequest.check(request);
-		const { engine, caller } = this.#desk;
-		const { execution } = await this.#desk.runOn(engine.runnerOfSlot(slot), "acceptGrant", {
+		const { engine, caller } = this.#session;
+		const { execution } = await this.#session.runOn(engine.runnerOfSlot(slot), "acceptGrant", {
 			op: "acceptGrant",
 			grantId,
 			...(caller.namespace === undefined ? undefined : { namespace: caller.namespace }),
@@ -121,13 +121,13 @@ export class LocalLeases implements LeaseCalls {
 		return Promise.all(
 			leases.map(async ({ executionId, leaseId, epoch }) => {
 				try {
-					const { ok, expiresAt, holder, cancelRequested, reason } = await this.#desk.run("renew", {
+					const { ok, expiresAt, holder, cancelRequested, reason } = await this.#session.run("renew", {
 						op: "renew",
 						executionId,
 						fence: { leaseId, epoch },
 						...(leaseMs === undefined ? undefined : { leaseMs }),
 					});
-					this.#desk.engine.attendance.renewed(holder.namespace, holder.instanceId);
+					this.#session.engine.heartbeats.renewed(holder.namespace, holder.instanceId);
 					return {
 						executionId,
 						ok,
@@ -153,7 +153,7 @@ export class LocalLeases implements LeaseCalls {
 		const command: CommandOf<"complete"> = { op: "complete", executionId: id, result: payload };
 		if (given.fence) command.fence = given.fence;
 		if (blob) command.resultBlob = blob;
-		const { publicState } = await this.#desk.run("complete", command);
+		const { publicState } = await this.#session.run("complete", command);
 		return { publicState };
 	}
 
@@ -177,12 +177,12 @@ export class LocalLeases implements LeaseCalls {
 
 	async fail(id: string, request: protocol.FailRequest) {
 		const { category = "error", ...given } = protocol.failRequest.check(request) as Required<protocol.FailRequest>;
-		const { ok: _, ...reply } = await this.#desk.run("fail", {
+		const { ok: _, ...reply } = await this.#session.run("fail", {
 			op: "fail",
 			executionId: id,
 			category,
 			...given,
-			jitter: this.#desk.engine.random(),
+			jitter: this.#session.engine.random(),
 		});
 		return reply;
 	}
@@ -195,21 +195,21 @@ export class LocalLeases implements LeaseCalls {
 				details: { field: "delayMs" },
 			});
 		}
-		const runner = this.#desk.runnerOf(id);
+		const runner = this.#session.runnerOf(id);
 		checkDelayUntil(given.delayUntil, runner.time.now());
-		const { ok: _, ...reply } = await this.#desk.run("delay", { op: "delay", executionId: id, ...given });
+		const { ok: _, ...reply } = await this.#session.run("delay", { op: "delay", executionId: id, ...given });
 		return reply;
 	}
 
 	async release(id: string, request: protocol.ReleaseRequest) {
 		const given = protocol.releaseRequest.check(request) as Required<protocol.ReleaseRequest>;
-		const { ok: _, ...reply } = await this.#desk.run("release", { op: "release", executionId: id, ...given });
+		const { ok: _, ...reply } = await this.#session.run("release", { op: "release", executionId: id, ...given });
 		return reply;
 	}
 
 	async progress(id: string, request: protocol.ProgressRequest) {
 		const { fence, ...progress } = protocol.progressRequest.check(request) as Required<protocol.ProgressRequest>;
-		const outcome = await this.#desk.run("progress", {
+		const outcome = await this.#session.run("progress", {
 			op: "progress",
 			executionId: id,
 			...(fence ? { fence } : undefined),
@@ -219,14 +219,17 @@ export class LocalLeases implements LeaseCalls {
 	}
 
 	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void {
-		return this.#desk.notices.listen(instanceId, listener, this.#desk.caller.namespace);
+		return this.#session.notices.listen(instanceId, listener, this.#session.caller.namespace);
 	}
 
 	/** Whoever claims is there; what waited for somebody like that is released before its claim looks for work. */
-	async #attend<T>({ namespace, instanceId, workerId, lanes, offer }: Claim, claim: () => Promise<T>): Promise<T> {
+	async #withHeartbeat<T>(
+		{ namespace, instanceId, workerId, lanes, offer }: Claim,
+		claim: () => Promise<T>,
+	): Promise<T> {
 		const { capabilities, kinds } = offer;
-		const visitor = { namespace, instanceId, workerId, lanes, capabilities, kinds: kinds ?? null };
-		const { arrival, leave } = this.#desk.engine.attendance.enter(visitor);
+		const worker = { namespace, instanceId, workerId, lanes, capabilities, kinds: kinds ?? null };
+		const { arrival, leave } = this.#session.engine.heartbeats.enter(worker);
 		try {
 			if (arrival) await arrival;
 			return await claim();
@@ -241,6 +244,6 @@ export class LocalLeases implements LeaseCalls {
 		if (!input) return claimedView(record, undefined);
 		const inline = inlineValue(input);
 		if (inline) return claimedView(record, inline);
-		return this.#desk.bytes(id, input).then((bytes) => claimedView(record, asValue(bytes)));
+		return this.#session.bytes(id, input).then((bytes) => claimedView(record, asValue(bytes)));
 	}
 }

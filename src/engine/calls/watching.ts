@@ -1,5 +1,5 @@
 import { FlowFabricError } from "../../contract/errors.ts";
-import type { Desk } from "./desk.ts";
+import type { Session } from "./session.ts";
 
 export interface Patience {
 	/** How long to wait for an answer; without it as long as it takes. */
@@ -12,7 +12,7 @@ export interface Patience {
  * is over, has to give one. Whoever looks is told of every change after the look began, so none is slept through.
  */
 export async function watch<T>(
-	{ engine }: Desk,
+	{ engine }: Session,
 	id: string,
 	{ timeoutMs, signal }: Patience,
 	look: (isLast: boolean) => Promise<T | undefined>,

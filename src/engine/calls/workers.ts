@@ -11,27 +11,27 @@ import {
 } from "../../contract/workers.ts";
 import { type WorkerRecord, workerExpiresAt } from "../../kernel/records/worker.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
-import type { Desk } from "./desk.ts";
+import type { Session } from "./session.ts";
 
 const DEFAULT_TTL_MS = 30_000;
 
 /** The registry of workers; all of a namespace live in one partition. */
 export class LocalWorkers implements WorkerCalls {
-	readonly #desk: Desk;
+	readonly #session: Session;
 
-	constructor(desk: Desk) {
-		this.#desk = desk;
+	constructor(session: Session) {
+		this.#session = session;
 	}
 
 	async register(instanceId: string, request: RegisterWorkerRequest): Promise<WorkerView> {
 		instanceIdShape.check({ instanceId });
 		const given = registerWorkerRequest.check(request);
 		const { workerId, kinds, lanes, ttlMs = DEFAULT_TTL_MS } = given;
-		const namespace = this.#desk.namespaceFor(given.namespace);
+		const namespace = this.#session.namespaceFor(given.namespace);
 		checkKinds(kinds);
 		const capabilities = capabilitySet(given.capabilities);
-		const { engine } = this.#desk;
-		const { worker, hasArrived } = await this.#desk.runOn(this.#home(namespace), "registerWorker", {
+		const { engine } = this.#session;
+		const { worker, hasArrived } = await this.#session.runOn(this.#home(namespace), "registerWorker", {
 			op: "registerWorker",
 			namespace,
 			instanceId,
@@ -41,27 +41,27 @@ export class LocalWorkers implements WorkerCalls {
 			lanes,
 			ttlMs,
 		});
-		engine.attendance.registered({ namespace, instanceId, workerId, capabilities, kinds: kinds ?? null, lanes }, ttlMs);
+		engine.heartbeats.registered({ namespace, instanceId, workerId, capabilities, kinds: kinds ?? null, lanes }, ttlMs);
 		if (hasArrived) await engine.routes.released(namespace, worker.capabilities);
 		return workerView(worker);
 	}
 
 	async remove(instanceId: string, request: WorkersRequest = {}): Promise<{ removed: boolean }> {
 		instanceIdShape.check({ instanceId });
-		const namespace = this.#desk.namespaceFor(workersRequest.check(request).namespace);
-		const { removed } = await this.#desk.runOn(this.#home(namespace), "removeWorker", {
+		const namespace = this.#session.namespaceFor(workersRequest.check(request).namespace);
+		const { removed } = await this.#session.runOn(this.#home(namespace), "removeWorker", {
 			op: "removeWorker",
 			namespace,
 			instanceId,
 		});
-		this.#desk.engine.attendance.removed(namespace, instanceId);
-		this.#desk.engine.routes.gone();
+		this.#session.engine.heartbeats.removed(namespace, instanceId);
+		this.#session.engine.routes.gone();
 		return { removed };
 	}
 
 	async list(request: WorkersRequest = {}): Promise<{ workers: WorkerView[] }> {
-		const namespace = this.#desk.namespaceFor(workersRequest.check(request).namespace);
-		const { engine } = this.#desk;
+		const namespace = this.#session.namespaceFor(workersRequest.check(request).namespace);
+		const { engine } = this.#session;
 		engine.refuseIfClosed();
 		const { workers } = await engine.registry.read(namespace, (key, error) =>
 			engine.fault(`record ${key} cannot be read`, error),
@@ -70,8 +70,8 @@ export class LocalWorkers implements WorkerCalls {
 	}
 
 	#home(namespace: string): PartitionRunner {
-		this.#desk.engine.refuseIfClosed();
-		return this.#desk.engine.registry.runnerOf(namespace);
+		this.#session.engine.refuseIfClosed();
+		return this.#session.engine.registry.runnerOf(namespace);
 	}
 }
 

@@ -11,7 +11,7 @@ import type { Share } from "./picking.ts";
 import { type Waiter, WaitingClaims } from "./waiting-claims.ts";
 import { WorkFinder } from "./work-finder.ts";
 import type { Wanted } from "./work-hints.ts";
-import type { Search } from "./work-picker.ts";
+import type { ClaimSearch } from "./work-picker.ts";
 
 /** A claim with every default filled in. */
 export interface Claim extends Wanted {
@@ -90,7 +90,7 @@ export class ClaimDispatcher {
 
 	async claim(claim: Claim, signal?: AbortSignal): Promise<ExecutionRecord[]> {
 		const waiter = this.waiting.enter(claim);
-		const search: Search = {
+		const search: ClaimSearch = {
 			wanted: claim,
 			instanceId: claim.instanceId,
 			answered: 0,
@@ -142,7 +142,7 @@ export class ClaimDispatcher {
 
 	/** True when partitions had to be asked. */
 	async #lookAround(
-		search: Search,
+		search: ClaimSearch,
 		afresh: boolean,
 		waiter: Waiter,
 		signal: AbortSignal | undefined,
@@ -161,7 +161,7 @@ export class ClaimDispatcher {
 	}
 
 	/** What was claimed must be told even if what comes behind it fails, or nobody would know of its lease. */
-	async #take(claim: Claim, search: Search): Promise<ExecutionRecord[]> {
+	async #take(claim: Claim, search: ClaimSearch): Promise<ExecutionRecord[]> {
 		const taken: ExecutionRecord[] = [];
 		try {
 			await this.#takeInto(taken, claim, search);
@@ -171,7 +171,7 @@ export class ClaimDispatcher {
 		return taken;
 	}
 
-	async #takeInto(taken: ExecutionRecord[], claim: Claim, search: Search): Promise<void> {
+	async #takeInto(taken: ExecutionRecord[], claim: Claim, search: ClaimSearch): Promise<void> {
 		let budget = INPUT_BUDGET;
 		for (const lane of claim.lanes) {
 			const before = taken.length;
@@ -203,7 +203,7 @@ export class ClaimDispatcher {
 	 */
 	async #takeShares(
 		claim: Claim,
-		search: Search,
+		search: ClaimSearch,
 		lane: string,
 		shares: Share[],
 		budget: number,
@@ -278,7 +278,7 @@ export class ClaimDispatcher {
 
 	async #takeShare(
 		claim: Claim,
-		search: Search,
+		search: ClaimSearch,
 		lane: string,
 		share: Share,
 		inputBudget: number,

@@ -8,7 +8,7 @@ import { PartitionLooks } from "./partition-looks.ts";
 import { PartitionScan } from "./partition-scan.ts";
 import { Picking, type Share } from "./picking.ts";
 import { laneName, laneNameOf, type Wanted, WorkHints } from "./work-hints.ts";
-import { type Errand, type QueueAt, type Search, WorkPicker } from "./work-picker.ts";
+import { type ClaimSearch, type LaneQuery, type QueueAt, WorkPicker } from "./work-picker.ts";
 
 export interface WorkFinderOptions {
 	runners: readonly PartitionRunner[];
@@ -133,7 +133,7 @@ export class WorkFinder {
 	}
 
 	/** A claim is made or woken. */
-	turn(search: Search): void {
+	turn(search: ClaimSearch): void {
 		search.everywhere = this.#scan.turn(this.#options.clock.monotonic());
 	}
 
@@ -146,31 +146,31 @@ export class WorkFinder {
 	 * How many to take from which partition, the best first. Whoever gets them says when they are `taken`; until then other
 	 * claims are sent elsewhere, if what they find there is as good.
 	 */
-	plan(search: Search, lane: string, wanted: number, isFirst: boolean): Share[] | Promise<Share[]> {
+	plan(search: ClaimSearch, lane: string, wanted: number, isFirst: boolean): Share[] | Promise<Share[]> {
 		const { namespace, offer } = search.wanted;
 		const partitions = this.#hints.partitions(namespace, lane, offer);
 		const preferred = this.#options.preferred(laneName(namespace, lane));
-		const errand: Errand = { search, lane, wanted, age: 0, far: false, probed: undefined };
-		if (!preferred) return this.#planFrom(errand, partitions);
+		const query: LaneQuery = { search, lane, wanted, age: 0, far: false, probed: undefined };
+		if (!preferred) return this.#planFrom(query, partitions);
 		const own = partitions.filter((partition) => preferred.has(partition));
 		const others = partitions.filter((partition) => !preferred.has(partition));
-		if (others.length === 0) return this.#planFrom(errand, own);
-		if (search.everywhere) return this.#planOvertaken(errand, own, others);
-		const shares = this.#planFrom(errand, own);
+		if (others.length === 0) return this.#planFrom(query, own);
+		if (search.everywhere) return this.#planOvertaken(query, own, others);
+		const shares = this.#planFrom(query, own);
 		// Who has got something leaves the rest to those who come first there.
 		if (!isFirst) return shares;
 		const age = search.hurried ? 0 : OTHERS_FIRST_MS;
 		const orOthers = (found: Share[]): Share[] | Promise<Share[]> =>
-			found.length > 0 ? found : this.#planFrom({ ...errand, age, far: true }, others);
+			found.length > 0 ? found : this.#planFrom({ ...query, age, far: true }, others);
 		return shares instanceof Promise ? shares.then(orOthers) : orOthers(shares);
 	}
 
 	/** From all partitions alike if the best of the others' has waited much longer. */
-	async #planOvertaken(errand: Errand, own: readonly number[], others: readonly number[]): Promise<Share[]> {
-		const here = await this.#bestOf(errand, own);
-		const there = await this.#bestOf({ ...errand, wanted: 1, far: true }, others);
-		if (here <= there + OVERTAKEN_MS) return this.#planFrom(errand, own);
-		return this.#planFrom({ ...errand, far: true }, [...own, ...others]);
+	async #planOvertaken(query: LaneQuery, own: readonly number[], others: readonly number[]): Promise<Share[]> {
+		const here = await this.#bestOf(query, own);
+		const there = await this.#bestOf({ ...query, wanted: 1, far: true }, others);
+		if (here <= there + OVERTAKEN_MS) return this.#planFrom(query, own);
+		return this.#planFrom({ ...query, far: true }, [...own, ...others]);
 	}
 
 	/** These shares were taken, or could not be. */
@@ -179,29 +179,29 @@ export class WorkFinder {
 	}
 
 	/** At once if all heads that matter are known; else after the store was asked for them. */
-	#planFrom(errand: Errand, partitions: readonly number[]): Share[] | Promise<Share[]> {
-		const picked = this.#picker.pick(errand, partitions);
+	#planFrom(query: LaneQuery, partitions: readonly number[]): Share[] | Promise<Share[]> {
+		const picked = this.#picker.pick(query, partitions);
 		if (!(picked instanceof Picking))
-			return this.#probeAll(errand, picked).then(() => this.#planFrom(errand, partitions));
+			return this.#probeAll(query, picked).then(() => this.#planFrom(query, partitions));
 		const shares = picked.shares();
 		this.#picker.count(shares, 1);
 		return shares;
 	}
 
 	/** Where the best stands that there is. */
-	async #bestOf(errand: Errand, partitions: readonly number[]): Promise<number> {
-		const picked = this.#picker.pick(errand, partitions);
+	async #bestOf(query: LaneQuery, partitions: readonly number[]): Promise<number> {
+		const picked = this.#picker.pick(query, partitions);
 		if (picked instanceof Picking) return picked.best;
-		await this.#probeAll(errand, picked);
-		return this.#bestOf(errand, partitions);
+		await this.#probeAll(query, picked);
+		return this.#bestOf(query, partitions);
 	}
 
-	async #probeAll(errand: Errand, unknown: readonly QueueAt[]): Promise<void> {
-		errand.probed ??= new Map();
-		const { probed } = errand;
+	async #probeAll(query: LaneQuery, unknown: readonly QueueAt[]): Promise<void> {
+		query.probed ??= new Map();
+		const { probed } = query;
 		await Promise.all(
 			unknown.map(async ([partition, queue]) => {
-				probed.set(`${partition} ${queue}`, await this.#probe(errand, partition, queue));
+				probed.set(`${partition} ${queue}`, await this.#probe(query, partition, queue));
 			}),
 		);
 	}
@@ -210,8 +210,8 @@ export class WorkFinder {
 	 * The best entries of a queue. Where others write too, only the store can say that a queue is empty: while our own
 	 * commit that takes the last entry known here is on its way, another's may add one, and no notice tells of that.
 	 */
-	async #probe(errand: Errand, partition: number, queue: string): Promise<readonly Entry[]> {
-		const { search, wanted, far } = errand;
+	async #probe(query: LaneQuery, partition: number, queue: string): Promise<readonly Entry[]> {
+		const { search, wanted, far } = query;
 		const runner = this.#runners[partition] as PartitionRunner;
 		const stamp = this.#hints.stampOf(partition, queue);
 		try {
@@ -225,7 +225,7 @@ export class WorkFinder {
 			if (entries.length > 0) return entries;
 			// It was said to have work while we looked: that is worth another look now, not after a pause.
 			if (stamp !== undefined && stamp !== (this.#hints.stampOf(partition, queue) ?? stamp)) {
-				return await this.#probe(errand, partition, queue);
+				return await this.#probe(query, partition, queue);
 			}
 			this.#hints.cool(partition, queue, stamp);
 			return [];
@@ -250,7 +250,7 @@ export class WorkFinder {
 	 * Asks the partitions of the claim's window that are not known here what they have; all of them if nobody has answered
 	 * yet, or if what is known is not enough. Undefined when none has to be asked.
 	 */
-	lookAround(search: Search, afresh: boolean): Promise<void> | undefined {
+	lookAround(search: ClaimSearch, afresh: boolean): Promise<void> | undefined {
 		const window = this.#scan.window(search.instanceId);
 		if (afresh) return this.#ask(window, (partition) => this.#looks.lookAfresh(partition), window.length, search);
 		const cutOff = search.failed > 0 && search.answered === 0;
@@ -263,7 +263,7 @@ export class WorkFinder {
 		partitions: readonly number[],
 		look: (partition: number) => Promise<boolean>,
 		inWindow: number,
-		search: Search,
+		search: ClaimSearch,
 	): Promise<void> {
 		const looks = await Promise.all(partitions.map(look));
 		const failed = looks.filter((answered) => !answered).length;

@@ -11,7 +11,7 @@ import { Picking, type Share } from "./picking.ts";
 import type { Wanted, WorkHints } from "./work-hints.ts";
 
 /** One claim's search for work, and how many partitions could be asked. */
-export interface Search {
+export interface ClaimSearch {
 	readonly wanted: Wanted;
 	readonly instanceId: string;
 	answered: number;
@@ -31,8 +31,8 @@ export interface Search {
 }
 
 /** What a claim wants from one lane. */
-export interface Errand {
-	search: Search;
+export interface LaneQuery {
+	search: ClaimSearch;
 	lane: string;
 	wanted: number;
 	/** Only from queues whose best has waited for so many milliseconds. */
@@ -74,15 +74,15 @@ export class WorkPicker {
 	}
 
 	/** The best there is, or the queues that have to be looked into first. */
-	pick(errand: Errand, partitions: readonly number[]): Picking | QueueAt[] {
-		const { search, wanted } = errand;
+	pick(query: LaneQuery, partitions: readonly number[]): Picking | QueueAt[] {
+		const { search, wanted } = query;
 		const nearest = this.#options.scan.nearest(search.instanceId, partitions);
-		const first = wanted > 1 ? this.#firstOf(errand, nearest) : undefined;
+		const first = wanted > 1 ? this.#firstOf(query, nearest) : undefined;
 		const picking = new Picking(wanted);
 		let unknown: QueueAt[] | undefined;
 		for (const partition of nearest) {
 			const later = this.#latenessOf(partition) - (partition === first ? ALIKE_MS : 0);
-			for (const queue of this.#pickFrom(errand, partition, picking, later)) (unknown ??= []).push([partition, queue]);
+			for (const queue of this.#pickFrom(query, partition, picking, later)) (unknown ??= []).push([partition, queue]);
 		}
 		return unknown ?? picking;
 	}
@@ -92,7 +92,7 @@ export class WorkPicker {
 	 * be a little older: from one partition they come in one commit, and end in one (measured on Valkey with 4 partitions:
 	 * commits a quarter larger, 1.2 × the lifecycles).
 	 */
-	#firstOf({ search, lane }: Errand, partitions: readonly number[]): number | undefined {
+	#firstOf({ search, lane }: LaneQuery, partitions: readonly number[]): number | undefined {
 		const { namespace, offer } = search.wanted;
 		const { hints, runners } = this.#options;
 		const best = new Picking(1);
@@ -127,8 +127,8 @@ export class WorkPicker {
 	 * Picks the best entries of a lane in one partition out of as few queues as will do. Returns queues that have to be
 	 * looked into first.
 	 */
-	#pickFrom(errand: Errand, partition: number, picking: Picking, later: number): readonly string[] {
-		const { search, lane, wanted, age, probed } = errand;
+	#pickFrom(query: LaneQuery, partition: number, picking: Picking, later: number): readonly string[] {
+		const { search, lane, wanted, age, probed } = query;
 		const { namespace, offer } = search.wanted;
 		const { heads } = this.#options.runners[partition] as PartitionRunner;
 		const unknown: string[] = [];

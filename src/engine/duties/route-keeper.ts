@@ -3,8 +3,8 @@ import type { Kernel } from "../../kernel/kernel.ts";
 import { describeLack, offersAll } from "../../kernel/matching.ts";
 import { classOfQueue, ROUTE, routeQueue, routeQueuePrefix, routeQueueSubject } from "../../kernel/placement.ts";
 import { type WorkerRecord, workerExpiresAt } from "../../kernel/records/worker.ts";
-import { isWithin, type Remit } from "../../kernel/remit.ts";
 import { type BlockRouteCommand, MOVED_PER_STEP, type RouteOutcome } from "../../kernel/rules/route.ts";
+import { isWithin, type ScannerFilter } from "../../kernel/scanner-filter.ts";
 import type { QueuePosition, StoredRecord } from "../../store/port.ts";
 import type { WorkFinder } from "../claims/work-finder.ts";
 import type { Registry } from "../fleet/registry.ts";
@@ -95,9 +95,9 @@ export class RouteKeeper {
 	 * The net under all of this: one look at the registry of every namespace in which something waits. If it cannot be
 	 * read, everything of that namespace is released, and whoever claims next finds out. Of the partitions of this engine
 	 * only those are looked at that have changed, that held something back the last time, or that were never looked at,
-	 * a few of the last in each pass. With a remit only what is within it is released. Returns how many were moved.
+	 * a few of the last in each pass. With a scannerFilter only what is within it is released. Returns how many were moved.
 	 */
-	async pass(own: readonly number[], changed: readonly number[], remit?: Remit): Promise<number> {
+	async pass(own: readonly number[], changed: readonly number[], scannerFilter?: ScannerFilter): Promise<number> {
 		const fresh = own.filter((partition) => !this.#looked.has(partition)).slice(0, FIRST_LOOKS);
 		const wanted = new Set([...changed, ...this.#holding, ...fresh]);
 		const partitions = own.filter((partition) => wanted.has(partition));
@@ -106,9 +106,10 @@ export class RouteKeeper {
 		this.#holding = new Set(found.map(([partition]) => partition));
 		let moved = 0;
 		for (const namespace of new Set(found.map(([, queue]) => routeQueueSubject(queue).namespace))) {
-			if (remit && remit.namespaces.length > 0 && !remit.namespaces.includes(namespace)) continue;
+			if (scannerFilter && scannerFilter.namespaces.length > 0 && !scannerFilter.namespaces.includes(namespace))
+				continue;
 			const mine = found.filter(([, queue]) => queue.startsWith(routeQueuePrefix(namespace)));
-			moved += await this.#releaseServed(namespace, mine, remit);
+			moved += await this.#releaseServed(namespace, mine, scannerFilter);
 		}
 		return moved;
 	}
@@ -160,9 +161,9 @@ export class RouteKeeper {
 	}
 
 	/** Looks who is there and releases what they can serve; if that cannot be read, whoever claims next finds out. */
-	async #releaseServed(namespace: string, places: readonly Place[], remit?: Remit): Promise<number> {
+	async #releaseServed(namespace: string, places: readonly Place[], scannerFilter?: ScannerFilter): Promise<number> {
 		const workers = await this.#readWorkers(namespace);
-		return this.#release(places, (required) => !workers || isServedBy(workers, required), remit);
+		return this.#release(places, (required) => !workers || isServedBy(workers, required), scannerFilter);
 	}
 
 	/** Whether somebody who is there can serve what requires this; undefined when it cannot be said. */
@@ -190,13 +191,13 @@ export class RouteKeeper {
 	async #release(
 		places: readonly Place[],
 		isFor: (required: readonly string[]) => boolean,
-		remit?: Remit,
+		scannerFilter?: ScannerFilter,
 	): Promise<number> {
 		const served = places.filter(([, queue]) => isFor(routeQueueSubject(queue).requiredCapabilities));
 		const moved = await Promise.all(
 			served.map(([partition, queue]) =>
-				remit && remit.tags.length > 0
-					? this.#releaseWithin(remit, partition, queue)
+				scannerFilter && scannerFilter.tags.length > 0
+					? this.#releaseWithin(scannerFilter, partition, queue)
 					: this.#releaseAll(partition, queue),
 			),
 		);
@@ -214,8 +215,8 @@ export class RouteKeeper {
 		return count;
 	}
 
-	/** Page after page: what is not within the remit stays, and must not hide what is behind it. */
-	async #releaseWithin(remit: Remit, partition: number, queue: string): Promise<number> {
+	/** Page after page: what is not within the scannerFilter stays, and must not hide what is behind it. */
+	async #releaseWithin(scannerFilter: ScannerFilter, partition: number, queue: string): Promise<number> {
 		const { runners, kernel } = this.#options;
 		const runner = runners[partition] as PartitionRunner;
 		let moved = 0;
@@ -224,7 +225,7 @@ export class RouteKeeper {
 			const position = after;
 			const { entries } = await runner.ask((store, at) => store.first(at, queue, MOVED_PER_STEP, position));
 			const { records } = await runner.ask((store, at) => store.read(at, keysOf(entries)));
-			const keys = keysOf(records.filter((stored) => isReadableWithin(kernel, remit, stored)));
+			const keys = keysOf(records.filter((stored) => isReadableWithin(kernel, scannerFilter, stored)));
 			if (keys.length > 0) moved += await this.#step(partition, { op: "unblockRoute", queue, keys });
 			after = entries.length < MOVED_PER_STEP ? undefined : entries.at(-1);
 		} while (after);
@@ -296,9 +297,9 @@ type Move =
 const keysOf = (found: readonly { key: string }[]): string[] => found.map(({ key }) => key);
 
 /** Whose it is cannot be said of one that cannot be read: it is left alone. */
-function isReadableWithin(kernel: Kernel, remit: Remit, { key, version, doc }: StoredRecord): boolean {
+function isReadableWithin(kernel: Kernel, scannerFilter: ScannerFilter, { key, version, doc }: StoredRecord): boolean {
 	try {
-		return version > 0 && isWithin(remit, key, kernel.decode(key, doc));
+		return version > 0 && isWithin(scannerFilter, key, kernel.decode(key, doc));
 	} catch {
 		return false;
 	}

@@ -1,6 +1,6 @@
 import type { Clock } from "../../contract/clock.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
-import { isWithin, type Remit } from "../../kernel/remit.ts";
+import { isWithin, type ScannerFilter } from "../../kernel/scanner-filter.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import type { DutyLog, Scanner } from "./duty-log.ts";
 import { EventTrimmer } from "./event-trimmer.ts";
@@ -17,9 +17,9 @@ export interface ScannersOptions {
 	routes: RouteKeeper;
 	duties: DutyLog;
 	/** What all this is restricted to; left out when it is not. */
-	remit: Remit | undefined;
+	scannerFilter: ScannerFilter | undefined;
 	sweepMs?: number | undefined;
-	/** The partitions that are this engine's to mind. */
+	/** The partitions that this engine runs timers of. */
 	own(): readonly number[];
 	now(): number;
 	/** These partitions have changed since the last sweep. */
@@ -38,7 +38,7 @@ export class Scanners {
 	#closed = false;
 
 	constructor(options: ScannersOptions) {
-		const { engineId, runners, kernel, clock, remit, sweepMs } = options;
+		const { engineId, runners, kernel, clock, scannerFilter, sweepMs } = options;
 		this.#options = options;
 		this.#trimmer = new EventTrimmer(runners, kernel);
 		this.#index = new IndexReconciler({
@@ -47,7 +47,7 @@ export class Scanners {
 			kernel,
 			clock,
 			// Of what is of no record nobody can say whose it was: anybody may take it out.
-			isOurs: ({ key, record }) => !remit || !record || isWithin(remit, key, record),
+			isOurs: ({ key, record }) => !scannerFilter || !record || isWithin(scannerFilter, key, record),
 			onMended: (partition, entries) => options.onMended(partition, entries),
 			onLine: (about, error, isError) => {
 				if (isError) this.failed("index_reconciler", about, error);
@@ -82,11 +82,13 @@ export class Scanners {
 	}
 
 	async #afterSweep(changed: readonly number[]): Promise<void> {
-		const { own, routes, remit } = this.#options;
+		const { own, routes, scannerFilter } = this.#options;
 		await this.#scan("event_trimmer", "events could not be trimmed", () =>
 			this.#trimmer.run(own(), (error) => this.failed("event_trimmer", "events could not be trimmed", error)),
 		);
-		await this.#scan("unblock", "blocked work could not be looked over", () => routes.pass(own(), changed, remit));
+		await this.#scan("unblock", "blocked work could not be looked over", () =>
+			routes.pass(own(), changed, scannerFilter),
+		);
 		await this.#scan("index_reconciler", "the index could not be looked over", () => this.#index.pass(own(), changed));
 	}
 

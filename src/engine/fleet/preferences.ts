@@ -34,7 +34,7 @@ function weigh(engine: string, partition: number): number {
 }
 
 /**
- * Which partitions one engine comes first in. Engines share out what is to be minded among those with the same remit, since
+ * Which partitions one engine comes first in. Engines share out timers among those with the same scanner filter, since
  * no other does the same; and the work of a lane among those that are claimed from for it: nobody's work waits for an
  * engine without workers.
  */
@@ -44,16 +44,16 @@ export class Preferences {
 	readonly #lanes = new Map<string, ReadonlySet<number> | undefined>();
 	#engines: readonly LiveEngine[];
 	#told = "";
-	minding: readonly number[];
+	timers: readonly number[];
 	/** Where new work that may live anywhere is best made: where this engine's own workers come first, if it has any. */
-	gathering: readonly number[];
+	newWork: readonly number[];
 
 	constructor(self: string, partitions: number) {
 		this.#self = self;
 		this.#partitions = partitions;
 		this.#engines = [];
-		this.minding = Array.from({ length: partitions }, (_, partition) => partition);
-		this.gathering = this.minding;
+		this.timers = Array.from({ length: partitions }, (_, partition) => partition);
+		this.newWork = this.timers;
 	}
 
 	/** How many engines are there. */
@@ -75,8 +75,8 @@ export class Preferences {
 		this.#lanes.clear();
 		const claimed = engines.filter(({ claims }) => claims.length > 0);
 		const self = engines.find(({ id }) => id === this.#self);
-		this.minding = this.#shareAmong(engines.filter(({ remit }) => remit === self?.remit));
-		this.gathering = this.#shareAmong(claimed.some(({ id }) => id === this.#self) ? claimed : engines);
+		this.timers = this.#shareAmong(engines.filter(({ scannerFilter }) => scannerFilter === self?.scannerFilter));
+		this.newWork = this.#shareAmong(claimed.some(({ id }) => id === this.#self) ? claimed : engines);
 		return true;
 	}
 

@@ -29,7 +29,7 @@ export interface PresenceOptions {
 	clock: Clock;
 	times?: Partial<PresenceTimes>;
 	/** What this engine's scanners are restricted to, by name; empty when they are not. */
-	remit?: string;
+	scannerFilter?: string;
 	/** The lanes for which workers claim from this engine. */
 	claims(): readonly string[];
 	/** Told who is there whenever that may have changed, in the order of their ids, this engine among them. */
@@ -41,7 +41,7 @@ export interface PresenceOptions {
 export interface LiveEngine {
 	id: string;
 	claims: readonly string[];
-	remit?: string;
+	scannerFilter?: string;
 }
 
 /**
@@ -99,11 +99,11 @@ export class Presence {
 	}
 
 	async #beat(): Promise<void> {
-		const { runner, clock, engineId, claims, remit, onFailure } = this.#options;
+		const { runner, clock, engineId, claims, scannerFilter, onFailure } = this.#options;
 		const begun = clock.monotonic();
 		this.#beating = true;
 		this.#arm();
-		const self = { claims: claims(), ...(remit ? { remit } : undefined) };
+		const self = { claims: claims(), ...(scannerFilter ? { scannerFilter } : undefined) };
 		const command: AnnounceCommand = { op: "announce", engineId, ttlMs: this.#times.ttlMs, ...self };
 		try {
 			const outcome = await runner.run<AnnounceOutcome>(command);
@@ -142,11 +142,11 @@ export class Presence {
 
 	#tell(): void {
 		if (this.#closed) return;
-		const { runner, engineId, claims, remit, onLive } = this.#options;
+		const { runner, engineId, claims, scannerFilter, onLive } = this.#options;
 		const now = runner.time.now();
 		const others = Object.entries(this.#engines).filter(([id, { until }]) => id !== engineId && until > now);
 		const engines: LiveEngine[] = [
-			{ id: engineId, claims: claims(), ...(remit ? { remit } : undefined) },
+			{ id: engineId, claims: claims(), ...(scannerFilter ? { scannerFilter } : undefined) },
 			...others.map(([id, { until: _, ...seen }]) => ({ id, ...seen })),
 		];
 		onLive(engines.sort((a, b) => (a.id < b.id ? -1 : 1)));

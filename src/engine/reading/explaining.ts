@@ -8,7 +8,7 @@ import { fairQueue, type TicketRecord, ticketKey } from "../../kernel/records/ti
 import type { WorkerRecord } from "../../kernel/records/worker.ts";
 import { publicState } from "../../kernel/state.ts";
 import type { QueuePosition } from "../../store/port.ts";
-import type { Desk } from "../calls/desk.ts";
+import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { readLanes } from "./showing.ts";
 
@@ -17,10 +17,10 @@ const MOST_COUNTED = 10_000;
 const PAGE = 1000;
 
 /** Works out, from the store and now, why an execution does not run. */
-export async function explain(desk: Desk, id: string): Promise<Explanation> {
-	const { record, runner } = await desk.read(id);
+export async function explain(session: Session, id: string): Promise<Explanation> {
+	const { record, runner } = await session.read(id);
 	const key = laneKey(record.namespace, record.lane);
-	const lane = (await readLanes(desk, runner, [key])).get(key) ?? laneDefaults;
+	const lane = (await readLanes(session, runner, [key])).get(key) ?? laneDefaults;
 	const now = runner.time.now();
 	const explanation: Explanation = {
 		id,
@@ -31,7 +31,7 @@ export async function explain(desk: Desk, id: string): Promise<Explanation> {
 		lane: { name: record.lane, state: lane.state === "open" ? "active" : lane.state },
 		examinedAt: now,
 	};
-	if (record.lifecyclePhase === "runnable") await explainWaiting(desk, record, runner, lane, explanation);
+	if (record.lifecyclePhase === "runnable") await explainWaiting(session, record, runner, lane, explanation);
 	else explanation.reasons.push(describeOther(record));
 	explanation.summary = explanation.reasons[0] ?? "";
 	return explanation;
@@ -55,7 +55,7 @@ function describeOther({
 }
 
 async function explainWaiting(
-	desk: Desk,
+	session: Session,
 	record: ExecutionRecord,
 	runner: PartitionRunner,
 	lane: LaneRecord,
@@ -66,7 +66,7 @@ async function explainWaiting(
 	const isRoute = record.eligibilityState === "blocked_by_route";
 	if (!waits && !isRoute) reasons.push(describeBlocking(record, lane));
 	if (lane.state === "paused") reasons.push(`lane ${record.lane} is paused`);
-	const { engine } = desk;
+	const { engine } = session;
 	const { workers } = await engine.registry.read(record.namespace, (key, error) =>
 		engine.fault(`record ${key} cannot be read`, error),
 	);
@@ -80,7 +80,7 @@ async function explainWaiting(
 	else if (workers.length > 0 && able.length === 0)
 		reasons.push(`no live worker takes kind ${record.kind} on lane ${record.lane}`);
 	if (!waits) return;
-	explanation.position = await positionOf(desk, record, runner);
+	explanation.position = await positionOf(session, record, runner);
 	const { ahead, exact, aheadInKey } = explanation.position;
 	const count = `${exact ? "" : "at least "}${ahead}`;
 	reasons.push(
@@ -106,17 +106,17 @@ function missingIn({ requiredCapabilities }: ExecutionRecord, workers: readonly 
 
 /** How much of its lane, in all partitions, would be handed out before it to somebody who can serve everything. */
 async function positionOf(
-	desk: Desk,
+	session: Session,
 	record: ExecutionRecord,
 	runner: PartitionRunner,
 ): Promise<NonNullable<Explanation["position"]>> {
 	const place = { score: queueScore(record), key: record.id };
 	const hasKey = record.fairnessKey !== "";
-	const standing = (hasKey && (await ticketPlace(desk, record, runner))) || place;
+	const standing = (hasKey && (await ticketPlace(session, record, runner))) || place;
 	const prefix = eligibleQueuePrefix(record.namespace, record.lane);
 	let ahead = 0;
 	let aheadInKey = 0;
-	for (const each of desk.engine.runners) {
+	for (const each of session.engine.runners) {
 		if (hasKey) aheadInKey += await countBefore(each, fairQueue(record), place, MOST_COUNTED - aheadInKey);
 		const { queues } = await each.ask((store, partition) => store.queues(partition, prefix));
 		for (const queue of queues) {
@@ -129,14 +129,14 @@ async function positionOf(
 }
 
 async function ticketPlace(
-	desk: Desk,
+	session: Session,
 	record: ExecutionRecord,
 	runner: PartitionRunner,
 ): Promise<QueuePosition | undefined> {
 	const key = ticketKey(record);
 	const { records } = await runner.ask((store, partition) => store.read(partition, [key]));
 	const [stored] = records;
-	const ticket = stored && stored.version > 0 ? desk.decodeReadable<TicketRecord>(stored) : undefined;
+	const ticket = stored && stored.version > 0 ? session.decodeReadable<TicketRecord>(stored) : undefined;
 	return ticket && { key, score: ticketScore(ticket) };
 }
 

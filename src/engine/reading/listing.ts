@@ -7,7 +7,7 @@ import { publicState } from "../../kernel/state.ts";
 import { hasTag } from "../../kernel/tags.ts";
 import { isFor } from "../../kernel/target.ts";
 import type { QueuePosition } from "../../store/port.ts";
-import type { Desk } from "../calls/desk.ts";
+import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import type { Found } from "./showing.ts";
@@ -30,21 +30,21 @@ const MAX_LOOKED_AT = 2000;
 const STEP = 250;
 
 export async function findExecutions(
-	desk: Desk,
+	session: Session,
 	filter: Filter,
 	limit: number,
 	cursor: string | undefined,
 ): Promise<{ found: Found[]; nextCursor?: string }> {
-	const search = { ...filter, namespace: desk.namespaceFor(filter.namespace) };
-	const partitions = partitionsOf(desk, filter.flowId);
+	const search = { ...filter, namespace: session.namespaceFor(filter.namespace) };
+	const partitions = partitionsOf(session, filter.flowId);
 	const tag = splitTag(filter.tag);
 	const isNarrow = filter.kind !== undefined || filter.flowId !== undefined || tag !== undefined;
 	const found: Found[] = [];
 	let after = startOf(filter, cursor);
 	for (let lookedAt = 0; ; ) {
 		const step = isNarrow ? STEP : limit - found.length;
-		const places = await nextPlaces(desk, search, partitions, step + 1, after);
-		const records = await recordsAt(desk, places.slice(0, step));
+		const places = await nextPlaces(session, search, partitions, step + 1, after);
+		const records = await recordsAt(session, places.slice(0, step));
 		let taken = 0;
 		for (const record of records) {
 			if (found.length === limit) break;
@@ -77,7 +77,7 @@ function splitTag(tag: string | undefined): [key: string, value: string] | undef
 }
 
 /** A flow's members live where it lives. */
-function partitionsOf({ engine }: Desk, flowId: string | undefined): number[] {
+function partitionsOf({ engine }: Session, flowId: string | undefined): number[] {
 	if (flowId === undefined) return engine.runners.map((_, partition) => partition);
 	const slot = slotOfId("fl", flowId);
 	if (slot !== undefined) return [slot % engine.runners.length];
@@ -100,7 +100,7 @@ const compare = (a: QueuePosition, b: QueuePosition): number =>
 	a.score - b.score || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
 
 async function nextPlaces(
-	desk: Desk,
+	session: Session,
 	filter: Filter & { namespace: string },
 	partitions: readonly number[],
 	count: number,
@@ -109,7 +109,7 @@ async function nextPlaces(
 	const { createdAfter } = filter;
 	const pages = await Promise.all(
 		partitions.map(async (partition) => {
-			const entries = await entriesIn(desk.engine.runner(partition), filter, count, after);
+			const entries = await entriesIn(session.engine.runner(partition), filter, count, after);
 			return entries.map(({ score, key }) => ({ score, key, partition }));
 		}),
 	);
@@ -154,7 +154,7 @@ async function queuesFor(
 }
 
 /** What stands at each place; undefined where nothing is any more, or nothing that can be read. */
-async function recordsAt(desk: Desk, places: readonly Place[]): Promise<(Found | undefined)[]> {
+async function recordsAt(session: Session, places: readonly Place[]): Promise<(Found | undefined)[]> {
 	const keys = new Map<number, string[]>();
 	for (const { partition, key } of places) {
 		const there = keys.get(partition);
@@ -164,10 +164,10 @@ async function recordsAt(desk: Desk, places: readonly Place[]): Promise<(Found |
 	const found = new Map<string, Found>();
 	await Promise.all(
 		[...keys].map(async ([partition, wanted]) => {
-			const runner = desk.engine.runner(partition);
+			const runner = session.engine.runner(partition);
 			const { records } = await runner.ask((store, at) => store.read(at, wanted));
 			for (const stored of records) {
-				const record = stored.version > 0 ? desk.decodeReadable<ExecutionRecord>(stored) : undefined;
+				const record = stored.version > 0 ? session.decodeReadable<ExecutionRecord>(stored) : undefined;
 				if (record) found.set(stored.key, { record, runner });
 			}
 		}),

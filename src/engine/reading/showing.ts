@@ -2,7 +2,7 @@ import type { Execution } from "../../contract/replies.ts";
 import { isClaimable } from "../../kernel/placement.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import { type LaneRecord, laneDefaults, laneKey } from "../../kernel/records/lane.ts";
-import type { Desk } from "../calls/desk.ts";
+import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { executionView } from "./views.ts";
 
@@ -11,13 +11,13 @@ export interface Found {
 	runner: PartitionRunner;
 }
 
-export async function show(desk: Desk, found: Found): Promise<Execution> {
-	const [shown] = await showAll(desk, [found]);
+export async function show(session: Session, found: Found): Promise<Execution> {
+	const [shown] = await showAll(session, [found]);
 	return shown as Execution;
 }
 
 /** Whether work that waits is held by its lane is not written on it: the copies of the lanes tell, one read a partition. */
-export async function showAll(desk: Desk, found: readonly Found[]): Promise<Execution[]> {
+export async function showAll(session: Session, found: readonly Found[]): Promise<Execution[]> {
 	const wanted = new Map<PartitionRunner, Set<string>>();
 	for (const { record, runner } of found) {
 		if (!isClaimable(record)) continue;
@@ -27,7 +27,7 @@ export async function showAll(desk: Desk, found: readonly Found[]): Promise<Exec
 	const copies = new Map<PartitionRunner, Map<string, LaneRecord>>();
 	await Promise.all(
 		[...wanted].map(async ([runner, keys]) => {
-			copies.set(runner, await readLanes(desk, runner, [...keys]));
+			copies.set(runner, await readLanes(session, runner, [...keys]));
 		}),
 	);
 	return found.map(({ record, runner }) => {
@@ -38,7 +38,7 @@ export async function showAll(desk: Desk, found: readonly Found[]): Promise<Exec
 
 /** A partition's copies of lanes that were ever changed. */
 export async function readLanes(
-	desk: Desk,
+	session: Session,
 	runner: PartitionRunner,
 	keys: readonly string[],
 ): Promise<Map<string, LaneRecord>> {
@@ -46,7 +46,7 @@ export async function readLanes(
 	if (keys.length === 0) return lanes;
 	const { records } = await runner.ask((store, partition) => store.read(partition, keys));
 	for (const stored of records) {
-		const copy = stored.version > 0 ? desk.decodeReadable<LaneRecord>(stored) : undefined;
+		const copy = stored.version > 0 ? session.decodeReadable<LaneRecord>(stored) : undefined;
 		if (copy) lanes.set(stored.key, copy);
 	}
 	return lanes;

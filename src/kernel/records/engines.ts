@@ -7,7 +7,7 @@ export interface EngineSeen {
 	/** The lanes for which workers have lately claimed from it. */
 	claims: readonly string[];
 	/** What its scanners are restricted to, by name; left out when they are not. */
-	remit?: string;
+	scannerFilter?: string;
 }
 
 /**

@@ -10,7 +10,7 @@ export interface AnnounceCommand {
 	ttlMs: number;
 	claims: readonly string[];
 	/** What its scanners are restricted to, by name; left out when they are not. */
-	remit?: string;
+	scannerFilter?: string;
 }
 
 /** Every engine that was there lately; those whose time is over may be gone. */
@@ -19,14 +19,18 @@ export type AnnounceOutcome = Outcome<{ engines: EnginesRecord["engines"] }>;
 /** Whoever was silent for this long is forgotten; an engine that is slow to say it is there is still heard of. */
 const FORGOTTEN_AFTER_MS = 10_000;
 
-export function announce(tx: Tx, { engineId, ttlMs, claims, remit }: AnnounceCommand, now: number): AnnounceOutcome {
+export function announce(
+	tx: Tx,
+	{ engineId, ttlMs, claims, scannerFilter }: AnnounceCommand,
+	now: number,
+): AnnounceOutcome {
 	// A record that cannot be read is made anew: nothing depends on what it said.
 	const known = tx.getReadable(ENGINES_KEY) ?? makeEngines({});
 	const engines: Record<string, EngineSeen> = {};
 	for (const [id, seen] of Object.entries(known.engines)) {
 		if (seen.until + FORGOTTEN_AFTER_MS > now) engines[id] = seen;
 	}
-	engines[engineId] = { until: now + ttlMs, claims, ...(remit ? { remit } : undefined) };
+	engines[engineId] = { until: now + ttlMs, claims, ...(scannerFilter ? { scannerFilter } : undefined) };
 	tx.put(ENGINES_KEY, amend(known, { engines }));
 	return { ok: true, engines };
 }

@@ -9,14 +9,14 @@ import type { Key } from "../records/record.ts";
 import type { Tx } from "../tx.ts";
 
 /** Where a worker looks for work, and what it can serve. */
-export interface Search extends Offer {
+export interface ClaimScope extends Offer {
 	namespace: string;
 	lane: string;
 	/** Where to look: eligible queues of this lane. The records found there decide. */
 	queues: readonly string[];
 }
 
-export interface ClaimCommand extends Search, Leasing {
+export interface ClaimCommand extends ClaimScope, Leasing {
 	op: "claim";
 	max: number;
 	/** Uuids for the leases, one per execution that may be claimed. */
@@ -87,5 +87,5 @@ function rememberIn(
 }
 
 /** The last word, whatever led here: an index may be out of date. */
-export const isFor = (search: Search, record: ExecutionRecord): boolean =>
-	record.namespace === search.namespace && record.lane === search.lane && canServe(search, record);
+export const isFor = (scope: ClaimScope, record: ExecutionRecord): boolean =>
+	record.namespace === scope.namespace && record.lane === scope.lane && canServe(scope, record);

@@ -10,9 +10,9 @@ import { amend } from "../records/record.ts";
 import { granted } from "../state.ts";
 import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
-import { type ClaimOutcome, isFor, type Search } from "./claim.ts";
+import { type ClaimOutcome, type ClaimScope, isFor } from "./claim.ts";
 
-export interface GrantCommand extends Search {
+export interface GrantCommand extends ClaimScope {
 	op: "grant";
 	grantUuid: string;
 	grantTtlMs: number;

@@ -9,7 +9,7 @@ import { amend, type Key } from "../records/record.ts";
 import { recordTypeOf } from "../records/record-types.ts";
 import { fairQueue, type TicketRecord } from "../records/ticket.ts";
 import { type WorkerRecord, workerExpiresAt } from "../records/worker.ts";
-import { isWithin, type Remit } from "../remit.ts";
+import { isWithin, type ScannerFilter } from "../scanner-filter.ts";
 import { eligible } from "../state.ts";
 import { type Duty, timersOf } from "../timers.ts";
 import { type Deed, endAttemptIn, ending, leaseEvent, takeLease, transition } from "../transition.ts";
@@ -27,12 +27,12 @@ export interface TickCommand {
 	/** A random number in 0..1 for a retry's backoff. */
 	jitter: number;
 	/** What the scanners that tick are restricted to; left out when they are not. */
-	remit?: Remit;
+	scannerFilter?: ScannerFilter;
 }
 
 /**
  * What was done; `again` says when to ask again about something that is held back although its time has come, `early` when
- * that time is if it has not, and `isOutside` that the record is for scanners with another remit.
+ * that time is if it has not, and `isOutside` that the record is for scanners with another scannerFilter.
  */
 export type TickOutcome = Outcome<{
 	duty?: Duty;
@@ -49,9 +49,9 @@ const MAX_LEASE_GRACE_MS = 10_000;
 
 /** Whatever was due on a record, decided by the record: a tick that comes early, late or twice does no harm. */
 export function tick(tx: Tx, command: TickCommand, now: number): TickOutcome {
-	const { key, remit } = command;
-	const record = remit && tx.get(key as Key<object>);
-	if (remit && record && !isWithin(remit, key, record)) return { ok: true, isOutside: true };
+	const { key, scannerFilter } = command;
+	const record = scannerFilter && tx.get(key as Key<object>);
+	if (scannerFilter && record && !isWithin(scannerFilter, key, record)) return { ok: true, isOutside: true };
 	switch (recordTypeOf(command.key)) {
 		case "execution":
 			return tickExecution(tx, command, now);

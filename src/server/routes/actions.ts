@@ -26,12 +26,14 @@ export function actionRoutes(): Route[] {
 			},
 			audit: "cancel",
 			handle(request) {
-				const { caller, body } = request;
+				const { principal, body } = request;
 				// A worker cancels what it holds, and shows so with its fence.
-				if (caller.role === "worker" && (body as { fence?: unknown } | undefined)?.fence === undefined) {
-					throw new FlowFabricError("forbidden", { message: `${caller.name} is a worker: it cancels with its fence` });
+				if (principal.role === "worker" && (body as { fence?: unknown } | undefined)?.fence === undefined) {
+					throw new FlowFabricError("forbidden", {
+						message: `${principal.name} is a worker: it cancels with its fence`,
+					});
 				}
-				return caller.backend.executions.cancel(idOf(request), orEmpty(body));
+				return principal.backend.executions.cancel(idOf(request), orEmpty(body));
 			},
 		},
 		{
@@ -43,7 +45,7 @@ export function actionRoutes(): Route[] {
 			audit: "replay",
 			handle(request) {
 				emptyBody.check(orEmpty(request.body));
-				return request.caller.backend.executions.replay(idOf(request));
+				return request.principal.backend.executions.replay(idOf(request));
 			},
 		},
 		{
@@ -58,14 +60,14 @@ export function actionRoutes(): Route[] {
 				]),
 			},
 			audit: "revoke-lease",
-			handle: (request) => request.caller.backend.executions.revokeLease(idOf(request), orEmpty(request.body)),
+			handle: (request) => request.principal.backend.executions.revokeLease(idOf(request), orEmpty(request.body)),
 		},
 		{
 			name: "DELETE /v1/executions/:id",
 			summary: "Remove every trace of ended work",
 			replies: { 200: Type.Object({ deleted: Type.Literal(true) }) },
 			audit: "delete",
-			handle: (request) => request.caller.backend.executions.delete(idOf(request)),
+			handle: (request) => request.principal.backend.executions.delete(idOf(request)),
 		},
 		{
 			name: "POST /v1/executions/:id/priority",
@@ -73,7 +75,7 @@ export function actionRoutes(): Route[] {
 			body: shapes.changePriorityRequest.schema,
 			replies: { 200: Type.Object({ publicState: replies.publicState, priority: Type.Integer() }) },
 			audit: "priority",
-			handle: (request) => request.caller.backend.executions.changePriority(idOf(request), request.body as never),
+			handle: (request) => request.principal.backend.executions.changePriority(idOf(request), request.body as never),
 		},
 		{
 			name: "POST /v1/executions/:id/tags",
@@ -83,7 +85,7 @@ export function actionRoutes(): Route[] {
 			bodyLimit: BODY_LIMIT,
 			replies: { 200: Type.Object({ tags: Type.Record(Type.String(), Type.String()) }) },
 			audit: "tags",
-			handle: (request) => request.caller.backend.executions.setTags(idOf(request), request.body as never),
+			handle: (request) => request.principal.backend.executions.setTags(idOf(request), request.body as never),
 		},
 		{
 			name: "POST /v1/executions/bulk",
@@ -91,7 +93,7 @@ export function actionRoutes(): Route[] {
 			body: bulkRequest.schema,
 			replies: { 200: replies.bulk },
 			audit: "bulk",
-			handle: ({ caller, body }) => caller.backend.executions.bulk(body as never),
+			handle: ({ principal, body }) => principal.backend.executions.bulk(body as never),
 		},
 	]);
 }

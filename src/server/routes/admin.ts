@@ -1,31 +1,35 @@
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import * as replies from "../../contract/reply-shapes.ts";
-import type { Frame } from "../frame.ts";
+import type { ServerContext } from "../server-context.ts";
 import { inArea, type Route } from "./route.ts";
 
-export function adminRoutes(frame: Frame): Route[] {
+export function adminRoutes(context: ServerContext): Route[] {
 	return inArea("administration", [
 		{
 			name: "GET /v1/admin/scanners",
-			summary: "What the engine minds on its own, duty by duty",
+			summary: "What the engine does on its own, duty by duty",
 			replies: { 200: replies.scannersReply },
-			handle: ({ caller }) => caller.backend.admin.scanners(),
+			handle: ({ principal }) => principal.backend.admin.scanners(),
 		},
 		{
 			name: "POST /v1/admin/backup",
 			summary: "All the store holds as lines of JSON, while work goes on",
 			replies: { 200: "text" },
 			audit: "backup",
-			handle: (request, reply) => backup(frame, request, reply),
+			handle: (request, reply) => backup(context, request, reply),
 		},
 	]);
 }
 
 /** Sent as it is read, as fast as the reader takes it. Cut off, it lacks its last line, which says how much there was. */
-async function backup(frame: Frame, { caller }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-	const lines = caller.backend.admin.backup()[Symbol.asyncIterator]();
-	const pool = frame.pools.backups;
+async function backup(
+	context: ServerContext,
+	{ principal }: FastifyRequest,
+	reply: FastifyReply,
+): Promise<FastifyReply> {
+	const lines = principal.backend.admin.backup()[Symbol.asyncIterator]();
+	const pool = context.pools.backups;
 	pool.take();
 	try {
 		// Whatever is wrong shows with the first line, while there is still a status to refuse with.

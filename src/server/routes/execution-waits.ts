@@ -5,9 +5,9 @@ import { eventsRequest, MAX_POLL_MS } from "../../contract/executions.ts";
 import { integer } from "../../contract/fields.ts";
 import { shape } from "../../contract/validate.ts";
 import { invalid } from "../errors.ts";
-import type { Frame } from "../frame.ts";
-import { waiting } from "../presence.ts";
+import { waiting } from "../pending-call.ts";
 import { readQuery } from "../query.ts";
+import type { ServerContext } from "../server-context.ts";
 import { Tail } from "../sse.ts";
 import { idOf } from "./route.ts";
 
@@ -21,22 +21,22 @@ export const waitQuery = shape(
 	),
 );
 
-export async function wait(frame: Frame, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+export async function wait(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
 	const { timeoutMs = MAX_POLL_MS } = readQuery(request.query, waitQuery);
-	const { executions } = request.caller.backend;
+	const { executions } = request.principal.backend;
 	const id = idOf(request);
 	if (timeoutMs === 0) return executions.wait(id, { timeoutMs });
-	return waiting(frame, reply, {
+	return waiting(context, reply, {
 		wait: (signal) => executions.wait(id, { timeoutMs, signal }),
 		now: () => executions.get(id),
 	});
 }
 
-export async function events(frame: Frame, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+export async function events(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
 	const query = readQuery(request.query, eventsRequest);
-	const { executions } = request.caller.backend;
+	const { executions } = request.principal.backend;
 	if (!query.waitMs) return executions.events(idOf(request), query);
-	return waiting(frame, reply, {
+	return waiting(context, reply, {
 		wait: (signal) => executions.events(idOf(request), query, signal),
 		now: () => executions.events(idOf(request), { ...query, waitMs: 0 }),
 	});
@@ -46,18 +46,18 @@ export const wantsStream = ({ headers }: FastifyRequest): boolean =>
 	headers.accept?.includes("text/event-stream") === true;
 
 /** The history as an event stream: each event's id is its cursor, and a reader that comes back names the last it saw. */
-export async function follow(frame: Frame, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+export async function follow(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<void> {
 	const { cursor, limit, waitMs } = readQuery(request.query, eventsRequest);
 	if (limit !== undefined || waitMs !== undefined) {
 		throw invalid(limit === undefined ? "waitMs" : "limit", "is for pages, not for a stream");
 	}
 	const seen = request.headers["last-event-id"];
 	const from = typeof seen === "string" && seen !== "" ? seen : cursor;
-	const { executions } = request.caller.backend;
+	const { executions } = request.principal.backend;
 	// Refused before the stream begins, while there is still a status to refuse with.
 	await executions.events(idOf(request), { limit: 1, ...(from === undefined ? undefined : { cursor: from }) });
-	frame.pools.event_tails.take();
-	const tail = new Tail(reply, frame.tails);
+	context.pools.event_tails.take();
+	const tail = new Tail(reply, context.tails);
 	try {
 		const options = { signal: tail.signal, ...(from === undefined ? undefined : { cursor: from }) };
 		for await (const { cursor: id, event } of executions.follow(idOf(request), options)) {
@@ -67,6 +67,6 @@ export async function follow(frame: Frame, request: FastifyRequest, reply: Fasti
 	} catch (error) {
 		tail.end(error instanceof FlowFabricError ? error : new FlowFabricError("internal"));
 	} finally {
-		frame.pools.event_tails.give();
+		context.pools.event_tails.give();
 	}
 }

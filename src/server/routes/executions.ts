@@ -5,8 +5,8 @@ import type { Bytes } from "../../contract/replies.ts";
 import * as replies from "../../contract/reply-shapes.ts";
 import { activeTraceparent, isTraceparent } from "../../tracing/trace-context.ts";
 import { BODY_LIMIT, JOINT_LIMIT } from "../bodies.ts";
-import type { Frame } from "../frame.ts";
 import { readQuery } from "../query.ts";
+import type { ServerContext } from "../server-context.ts";
 import { events, follow, wait, waitQuery, wantsStream } from "./execution-waits.ts";
 import { idOf, inArea, type Route } from "./route.ts";
 
@@ -15,7 +15,7 @@ const batchBody = Type.Object(
 	{ additionalProperties: false },
 );
 
-export function executionRoutes(frame: Frame): Route[] {
+export function executionRoutes(context: ServerContext): Route[] {
 	return inArea("executions", [
 		{
 			name: "POST /v1/executions",
@@ -24,7 +24,7 @@ export function executionRoutes(frame: Frame): Route[] {
 			bodyLimit: BODY_LIMIT,
 			replies: { 200: replies.created, 201: replies.created },
 			async handle(request, reply) {
-				const made = await request.caller.backend.executions.create(withTrace(request.body, request) as never);
+				const made = await request.principal.backend.executions.create(withTrace(request.body, request) as never);
 				reply.code(made.created ? 201 : 200);
 				return made;
 			},
@@ -38,7 +38,7 @@ export function executionRoutes(frame: Frame): Route[] {
 			async handle(request) {
 				const { items } = shapes.createManyRequest.check(request.body);
 				for (const item of items) withTrace(item, request);
-				return { items: await request.caller.backend.executions.createMany(items as never) };
+				return { items: await request.principal.backend.executions.createMany(items as never) };
 			},
 		},
 		{
@@ -46,20 +46,20 @@ export function executionRoutes(frame: Frame): Route[] {
 			summary: "List executions, newest first",
 			query: shapes.listRequest,
 			replies: { 200: replies.executionPage },
-			handle: (request) => request.caller.backend.executions.list(readQuery(request.query, shapes.listRequest)),
+			handle: (request) => request.principal.backend.executions.list(readQuery(request.query, shapes.listRequest)),
 		},
 		{
 			name: "GET /v1/executions/:id",
 			summary: "Read an execution",
 			replies: { 200: replies.execution },
-			handle: (request) => request.caller.backend.executions.get(idOf(request)),
+			handle: (request) => request.principal.backend.executions.get(idOf(request)),
 		},
 		{
 			name: "GET /v1/executions/:id/input",
 			summary: "The input as it was given; 204 when there is none",
 			replies: { 200: "bytes", 204: "nothing" },
 			async handle(request, reply) {
-				const input = await request.caller.backend.executions.input(idOf(request));
+				const input = await request.principal.backend.executions.input(idOf(request));
 				if (input) return sendBytes(reply, input);
 				return reply.code(204).send();
 			},
@@ -68,14 +68,15 @@ export function executionRoutes(frame: Frame): Route[] {
 			name: "GET /v1/executions/:id/result",
 			summary: "The result as it was given",
 			replies: { 200: "bytes" },
-			handle: async (request, reply) => sendBytes(reply, await request.caller.backend.executions.result(idOf(request))),
+			handle: async (request, reply) =>
+				sendBytes(reply, await request.principal.backend.executions.result(idOf(request))),
 		},
 		{
 			name: "GET /v1/executions/:id/wait",
 			summary: "The execution once it has ended, or as it is when the time is over",
 			query: waitQuery,
 			replies: { 200: replies.execution },
-			handle: (request, reply) => wait(frame, request, reply),
+			handle: (request, reply) => wait(context, request, reply),
 		},
 		{
 			name: "GET /v1/executions/:id/events",
@@ -84,19 +85,19 @@ export function executionRoutes(frame: Frame): Route[] {
 			replies: { 200: replies.eventPage },
 			streams: true,
 			handle: (request, reply) =>
-				wantsStream(request) ? follow(frame, request, reply) : events(frame, request, reply),
+				wantsStream(request) ? follow(context, request, reply) : events(context, request, reply),
 		},
 		{
 			name: "GET /v1/executions/:id/explain",
 			summary: "Why it does not run, worked out now: its position, what blocks it, which capability nobody offers",
 			replies: { 200: replies.explanation },
-			handle: (request) => request.caller.backend.executions.explain(idOf(request)),
+			handle: (request) => request.principal.backend.executions.explain(idOf(request)),
 		},
 		{
 			name: "GET /v1/executions/:id/attempts",
 			summary: "Every attempt so far",
 			replies: { 200: Type.Object({ attempts: Type.Array(replies.attempt) }) },
-			handle: async (request) => ({ attempts: await request.caller.backend.executions.attempts(idOf(request)) }),
+			handle: async (request) => ({ attempts: await request.principal.backend.executions.attempts(idOf(request)) }),
 		},
 	]);
 }

@@ -3,14 +3,14 @@ import { FlowFabricError } from "../../contract/errors.ts";
 import { feedRequest, MAX_FEED_WAIT_MS } from "../../contract/feed.ts";
 import * as replies from "../../contract/reply-shapes.ts";
 import { invalid } from "../errors.ts";
-import type { Frame } from "../frame.ts";
-import { waiting } from "../presence.ts";
+import { waiting } from "../pending-call.ts";
 import { readQuery } from "../query.ts";
+import type { ServerContext } from "../server-context.ts";
 import { Tail } from "../sse.ts";
 import { wantsStream } from "./execution-waits.ts";
 import { inArea, type Route } from "./route.ts";
 
-export function feedRoutes(frame: Frame): Route[] {
+export function feedRoutes(context: ServerContext): Route[] {
 	return inArea("events", [
 		{
 			name: "GET /v1/events",
@@ -18,34 +18,43 @@ export function feedRoutes(frame: Frame): Route[] {
 			query: feedRequest,
 			replies: { 200: replies.eventPage },
 			streams: true,
-			handle: (request, reply) => (wantsStream(request) ? stream(frame, request, reply) : page(frame, request, reply)),
+			handle: (request, reply) =>
+				wantsStream(request) ? stream(context, request, reply) : page(context, request, reply),
 		},
 	]);
 }
 
-async function page(frame: Frame, { caller, query }: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+async function page(
+	context: ServerContext,
+	{ principal, query }: FastifyRequest,
+	reply: FastifyReply,
+): Promise<unknown> {
 	const request = readQuery(query, feedRequest);
-	const { feed } = caller.backend;
+	const { feed } = principal.backend;
 	if (!request.waitMs) return feed.read(request);
-	return waiting(frame, reply, {
+	return waiting(context, reply, {
 		wait: (signal) => feed.read(request, signal),
 		now: () => feed.read({ ...request, waitMs: 0 }),
 	});
 }
 
 /** A page at a time; its last event carries the cursor behind it, so a reader that comes back may see a few again. */
-async function stream(frame: Frame, { caller, query, headers }: FastifyRequest, reply: FastifyReply): Promise<void> {
+async function stream(
+	context: ServerContext,
+	{ principal, query, headers }: FastifyRequest,
+	reply: FastifyReply,
+): Promise<void> {
 	const { limit, waitMs, ...request } = readQuery(query, feedRequest);
 	if (limit !== undefined || waitMs !== undefined) {
 		throw invalid(limit === undefined ? "waitMs" : "limit", "is for pages, not for a stream");
 	}
 	const seen = headers["last-event-id"];
 	if (typeof seen === "string" && seen !== "") request.cursor = seen;
-	const { feed } = caller.backend;
+	const { feed } = principal.backend;
 	// Refused before the stream begins, while there is still a status to refuse with.
 	let { events, nextCursor } = await feed.read(request);
-	frame.pools.event_tails.take();
-	const tail = new Tail(reply, frame.tails);
+	context.pools.event_tails.take();
+	const tail = new Tail(reply, context.tails);
 	try {
 		while (!tail.signal.aborted) {
 			events.forEach((event, n) => {
@@ -60,6 +69,6 @@ async function stream(frame: Frame, { caller, query, headers }: FastifyRequest, 
 	} catch (error) {
 		tail.end(error instanceof FlowFabricError ? error : new FlowFabricError("internal"));
 	} finally {
-		frame.pools.event_tails.give();
+		context.pools.event_tails.give();
 	}
 }

@@ -3,8 +3,8 @@ import Type from "typebox";
 import type { Calls } from "../../contract/backend.ts";
 import { FlowFabricError } from "../../contract/errors.ts";
 import { refuseOtherRoles, type TokenBook } from "../auth.ts";
-import type { Frame } from "../frame.ts";
 import { isLoopback } from "../listening.ts";
+import type { ServerContext } from "../server-context.ts";
 import { inArea, type Route } from "./route.ts";
 
 const alive = Type.Object({ status: Type.Literal("ok") });
@@ -15,7 +15,7 @@ export interface HealthSettings {
 	openMetrics: boolean;
 }
 
-export function healthRoutes(frame: Frame, { backend, tokens, openMetrics }: HealthSettings): Route[] {
+export function healthRoutes(context: ServerContext, { backend, tokens, openMetrics }: HealthSettings): Route[] {
 	return inArea("health", [
 		{
 			name: "GET /healthz",
@@ -28,7 +28,7 @@ export function healthRoutes(frame: Frame, { backend, tokens, openMetrics }: Hea
 			summary: "The store answers and the server takes calls",
 			replies: { 200: alive },
 			async handle() {
-				if (frame.closing) throw new FlowFabricError("shutting_down");
+				if (context.closing) throw new FlowFabricError("shutting_down");
 				await backend.admin.ready();
 				return { status: "ok" };
 			},
@@ -38,8 +38,8 @@ export function healthRoutes(frame: Frame, { backend, tokens, openMetrics }: Hea
 			summary: "For Prometheus; from elsewhere than loopback only with a token, unless opened",
 			replies: { 200: "text" },
 			handle(request, reply) {
-				if (!openMetrics && !isFromHere(request)) refuseOtherRoles(tokens.callerOf(request), READERS);
-				return metrics(frame, reply);
+				if (!openMetrics && !isFromHere(request)) refuseOtherRoles(tokens.principalOf(request), READERS);
+				return metrics(context, reply);
 			},
 		},
 	]);
@@ -53,8 +53,8 @@ function isFromHere({ socket, headers }: FastifyRequest): boolean {
 	return isLoopback(socket.remoteAddress ?? "");
 }
 
-async function metrics(frame: Frame, reply: FastifyReply): Promise<string> {
-	const { registry } = frame.metrics;
+async function metrics(context: ServerContext, reply: FastifyReply): Promise<string> {
+	const { registry } = context.metrics;
 	reply.type(registry.contentType);
 	return registry.metrics();
 }

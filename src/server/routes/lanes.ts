@@ -14,7 +14,7 @@ export function laneRoutes(): Route[] {
 			summary: "State, depth, age and throughput of every lane in which there is something, or that was changed",
 			query: lanesRequest,
 			replies: { 200: Type.Object({ lanes: Type.Array(replies.lane) }) },
-			handle: ({ caller, query }) => caller.backend.lanes.list(readQuery(query, lanesRequest)),
+			handle: ({ principal, query }) => principal.backend.lanes.list(readQuery(query, lanesRequest)),
 		},
 		{
 			name: "PATCH /v1/lanes/:lane",
@@ -24,7 +24,7 @@ export function laneRoutes(): Route[] {
 			replies: { 200: replies.laneStatus },
 			audit: "lane-settings",
 			handle: (request) =>
-				request.caller.backend.lanes.update(
+				request.principal.backend.lanes.update(
 					laneOf(request),
 					request.body as never,
 					readQuery(request.query, lanesRequest),
@@ -47,7 +47,7 @@ function change(how: "pause" | "resume" | "drain", summary: string): Omit<Route,
 		audit: `lane-${how}`,
 		handle(request) {
 			emptyBody.check(request.body === undefined ? {} : request.body);
-			return request.caller.backend.lanes[how](laneOf(request), readQuery(request.query, lanesRequest));
+			return request.principal.backend.lanes[how](laneOf(request), readQuery(request.query, lanesRequest));
 		},
 	};
 }

@@ -4,8 +4,8 @@ import type { ClaimedExecution } from "../../contract/replies.ts";
 import * as replies from "../../contract/reply-shapes.ts";
 import * as shapes from "../../contract/worker-protocol.ts";
 import { BODY_LIMIT, JOINT_LIMIT } from "../bodies.ts";
-import type { Frame } from "../frame.ts";
-import { ifUndelivered, Presence } from "../presence.ts";
+import { ifUndelivered, PendingCall } from "../pending-call.ts";
+import type { ServerContext } from "../server-context.ts";
 import { Tail } from "../sse.ts";
 import { idOf, inArea, type Route } from "./route.ts";
 
@@ -16,7 +16,7 @@ const completeManyBody = Type.Object(
 	{ additionalProperties: false },
 );
 
-export function leaseRoutes(frame: Frame): Route[] {
+export function leaseRoutes(context: ServerContext): Route[] {
 	return inArea("worker protocol", [
 		{
 			name: "POST /v1/claims",
@@ -24,7 +24,7 @@ export function leaseRoutes(frame: Frame): Route[] {
 			body: shapes.claimRequest.schema,
 			bodyLimit: BODY_LIMIT,
 			replies: { 200: Type.Object({ executions: Type.Array(replies.claimed) }) },
-			handle: (request, reply) => claim(frame, request, reply),
+			handle: (request, reply) => claim(context, request, reply),
 		},
 		{
 			name: "POST /v1/grants",
@@ -32,7 +32,7 @@ export function leaseRoutes(frame: Frame): Route[] {
 			body: shapes.grantRequest.schema,
 			bodyLimit: BODY_LIMIT,
 			replies: { 200: Type.Object({ grant: Type.Union([replies.grant, Type.Null()]) }) },
-			handle: (request, reply) => grant(frame, request, reply),
+			handle: (request, reply) => grant(context, request, reply),
 		},
 		{
 			name: "POST /v1/grants/:id/accept",
@@ -41,8 +41,8 @@ export function leaseRoutes(frame: Frame): Route[] {
 			replies: { 200: replies.claimed },
 			async handle(request, reply) {
 				const { id } = request.params as { id: string };
-				const claimed = await request.caller.backend.leases.acceptGrant(id, request.body as never);
-				handBackIfUndelivered(frame, request, reply, [claimed]);
+				const claimed = await request.principal.backend.leases.acceptGrant(id, request.body as never);
+				handBackIfUndelivered(context, request, reply, [claimed]);
 				return claimed;
 			},
 		},
@@ -52,7 +52,7 @@ export function leaseRoutes(frame: Frame): Route[] {
 			body: shapes.renewRequest.schema,
 			bodyLimit: JOINT_LIMIT,
 			replies: { 200: Type.Object({ leases: Type.Array(replies.renewed) }) },
-			handle: async ({ caller, body }) => ({ leases: await caller.backend.leases.renew(body as never) }),
+			handle: async ({ principal, body }) => ({ leases: await principal.backend.leases.renew(body as never) }),
 		},
 		{
 			name: "POST /v1/leases/complete",
@@ -60,9 +60,9 @@ export function leaseRoutes(frame: Frame): Route[] {
 			body: completeManyBody,
 			bodyLimit: JOINT_LIMIT,
 			replies: { 200: Type.Object({ items: Type.Array(replies.completedItem) }) },
-			async handle({ caller, body }) {
+			async handle({ principal, body }) {
 				const { items } = shapes.completeManyRequest.check(body);
-				return { items: await caller.backend.leases.completeMany(items as never) };
+				return { items: await principal.backend.leases.completeMany(items as never) };
 			},
 		},
 		{
@@ -71,28 +71,28 @@ export function leaseRoutes(frame: Frame): Route[] {
 			body: shapes.completeRequest.schema,
 			bodyLimit: BODY_LIMIT,
 			replies: { 200: Type.Object(state) },
-			handle: (request) => request.caller.backend.leases.complete(idOf(request), request.body as never),
+			handle: (request) => request.principal.backend.leases.complete(idOf(request), request.body as never),
 		},
 		{
 			name: "POST /v1/executions/:id/fail",
 			summary: "Fail the attempt; the policy decides about a retry",
 			body: shapes.failRequest.schema,
 			replies: { 200: Type.Object({ ...state, retryAt: Type.Optional(Type.Integer()) }) },
-			handle: (request) => request.caller.backend.leases.fail(idOf(request), request.body as never),
+			handle: (request) => request.principal.backend.leases.fail(idOf(request), request.body as never),
 		},
 		{
 			name: "POST /v1/executions/:id/delay",
 			summary: "Give the lease back and go on later with the same attempt",
 			body: shapes.delayRequest.schema,
 			replies: { 200: Type.Object({ ...state, delayUntil: Type.Optional(Type.Integer()) }) },
-			handle: (request) => request.caller.backend.leases.delay(idOf(request), request.body as never),
+			handle: (request) => request.principal.backend.leases.delay(idOf(request), request.body as never),
 		},
 		{
 			name: "POST /v1/executions/:id/release",
 			summary: "Hand the work back to its queue at once",
 			body: shapes.releaseRequest.schema,
 			replies: { 200: Type.Object(state) },
-			handle: (request) => request.caller.backend.leases.release(idOf(request), request.body as never),
+			handle: (request) => request.principal.backend.leases.release(idOf(request), request.body as never),
 		},
 		{
 			name: "POST /v1/executions/:id/progress",
@@ -101,37 +101,37 @@ export function leaseRoutes(frame: Frame): Route[] {
 			replies: {
 				200: Type.Object({ percent: Type.Optional(Type.Number()), message: Type.Optional(Type.String()) }),
 			},
-			handle: (request) => request.caller.backend.leases.progress(idOf(request), request.body as never),
+			handle: (request) => request.principal.backend.leases.progress(idOf(request), request.body as never),
 		},
 		{
 			name: "GET /v1/workers/:instanceId/notices",
 			summary: "An event stream of what this instance must hear at once about work it holds",
 			replies: { 200: replies.notice },
 			streams: true,
-			handle: (request, reply) => notices(frame, request, reply),
+			handle: (request, reply) => notices(context, request, reply),
 		},
 	]);
 }
 
 /** One nobody heard of lapses soon enough by itself. */
-async function grant(frame: Frame, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-	const { leases } = request.caller.backend;
+async function grant(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+	const { leases } = request.principal.backend;
 	const body = request.body as { waitMs?: unknown } | undefined;
 	if (!body?.waitMs) return { grant: await leases.grant(body as never) };
-	const pool = frame.pools.claims;
+	const pool = context.pools.claims;
 	pool.take();
-	const presence = new Presence(reply, frame.waiting);
+	const call = new PendingCall(reply, context.waiting);
 	try {
-		return { grant: await leases.grant(body as never, presence.signal) };
+		return { grant: await leases.grant(body as never, call.signal) };
 	} finally {
-		presence.leave();
+		call.leave();
 		pool.give();
 	}
 }
 
-async function claim(frame: Frame, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-	const { log, metrics, pools } = frame;
-	const { leases } = request.caller.backend;
+async function claim(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+	const { log, metrics, pools } = context;
+	const { leases } = request.principal.backend;
 	const body = request.body as { waitMs?: unknown } | undefined;
 	let searched = { probed: 0, skipped: 0 };
 	const how = {
@@ -144,11 +144,11 @@ async function claim(frame: Frame, request: FastifyRequest, reply: FastifyReply)
 		if (!body?.waitMs) executions = await leases.claim(body as never, undefined, how);
 		else {
 			pools.claims.take();
-			const presence = new Presence(reply, frame.waiting);
+			const call = new PendingCall(reply, context.waiting);
 			try {
-				executions = await leases.claim(body as never, presence.signal, how);
+				executions = await leases.claim(body as never, call.signal, how);
 			} finally {
-				presence.leave();
+				call.leave();
 				pools.claims.give();
 			}
 		}
@@ -160,18 +160,18 @@ async function claim(frame: Frame, request: FastifyRequest, reply: FastifyReply)
 			log.debug({ requestId: request.id, ...figures }, "claim");
 		}
 	}
-	if (executions.length > 0) handBackIfUndelivered(frame, request, reply, executions);
+	if (executions.length > 0) handBackIfUndelivered(context, request, reply, executions);
 	return { executions };
 }
 
 /** Leases nobody heard of go back at once, which is not a reclaim: nobody has begun to work on them. */
 function handBackIfUndelivered(
-	{ log }: Frame,
+	{ log }: ServerContext,
 	request: FastifyRequest,
 	reply: FastifyReply,
 	executions: ClaimedExecution[],
 ): void {
-	const { leases } = request.caller.backend;
+	const { leases } = request.principal.backend;
 	ifUndelivered(reply, () => {
 		log.info({ requestId: request.id, leases: executions.length }, "a claim could not be delivered, handing back");
 		for (const { id, lease } of executions) {
@@ -182,18 +182,18 @@ function handBackIfUndelivered(
 	});
 }
 
-async function notices(frame: Frame, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+async function notices(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<void> {
 	const { instanceId } = request.params as { instanceId: string };
-	const pool = frame.pools.notice_tails;
+	const pool = context.pools.notice_tails;
 	pool.take();
 	const queued: unknown[] = [];
 	let tail: Tail | undefined;
 	// Listening begins before the reader is told that it does.
-	const stop = request.caller.backend.leases.notices(instanceId, (notice) => {
+	const stop = request.principal.backend.leases.notices(instanceId, (notice) => {
 		if (tail) tail.send(notice.type, notice);
 		else queued.push(notice);
 	});
-	tail = new Tail(reply, frame.tails);
+	tail = new Tail(reply, context.tails);
 	for (const notice of queued) tail.send((notice as { type: string }).type, notice);
 	const { signal } = tail;
 	if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));

@@ -5,15 +5,15 @@ import { FlowFabricError } from "../../contract/errors.ts";
 import { type Shape, shape } from "../../contract/validate.ts";
 import { inSpan, isTraced } from "../../tracing/trace-context.ts";
 import { ACCESS, OPEN, type Role, type RouteName } from "../access.ts";
-import { type Caller, refuseOtherRoles, type TokenBook } from "../auth.ts";
+import { type Principal, refuseOtherRoles, type TokenBook } from "../auth.ts";
 import { CONTROL_LIMIT } from "../bodies.ts";
-import type { Frame } from "../frame.ts";
 import { describeRoute } from "../openapi.ts";
 import { refuseQuery } from "../query.ts";
+import type { ServerContext } from "../server-context.ts";
 
 declare module "fastify" {
 	interface FastifyRequest {
-		caller: Caller;
+		principal: Principal;
 	}
 }
 
@@ -48,12 +48,17 @@ export const inArea = (area: string, routes: Omit<Route, "area">[]): Route[] =>
 	routes.map((route) => ({ ...route, area }));
 
 /** Makes sure every route is guarded, counted, traced and documented alike. */
-export function addRoutes(app: FastifyInstance, frame: Frame, tokens: TokenBook, routes: readonly Route[]): void {
+export function addRoutes(
+	app: FastifyInstance,
+	context: ServerContext,
+	tokens: TokenBook,
+	routes: readonly Route[],
+): void {
 	for (const route of routes) {
 		const roles: readonly Role[] | typeof OPEN | undefined = ACCESS[route.name];
 		if (!roles) throw new TypeError(`${route.name} is not in the table of access`);
 		const [method = "", url = ""] = route.name.split(" ");
-		const { metrics } = frame;
+		const { metrics } = context;
 		app.route({
 			method,
 			url,
@@ -62,9 +67,9 @@ export function addRoutes(app: FastifyInstance, frame: Frame, tokens: TokenBook,
 			onRequest(request, _reply, done) {
 				try {
 					if (roles !== OPEN) {
-						if (frame.closing) throw new FlowFabricError("shutting_down");
-						request.caller = tokens.callerOf(request);
-						refuseOtherRoles(request.caller, roles);
+						if (context.closing) throw new FlowFabricError("shutting_down");
+						request.principal = tokens.principalOf(request);
+						refuseOtherRoles(request.principal, roles);
 					}
 					if (!route.query) refuseQuery(request.query);
 					done();
@@ -76,7 +81,7 @@ export function addRoutes(app: FastifyInstance, frame: Frame, tokens: TokenBook,
 				metrics.request(route.name, reply.statusCode, reply.elapsedTime);
 				done();
 			},
-			handler: route.audit === undefined ? traced(route, url) : audited(route, url, route.audit, frame),
+			handler: route.audit === undefined ? traced(route, url) : audited(route, url, route.audit, context),
 		});
 	}
 }
@@ -100,11 +105,11 @@ function traced(route: Route, url: string): Handler {
 	};
 }
 
-function audited(route: Route, url: string, what: string, { log }: Frame): Handler {
+function audited(route: Route, url: string, what: string, { log }: ServerContext): Handler {
 	const handle = traced(route, url);
 	return async (request, reply) => {
 		const { id } = request.params as { id?: string };
-		const line = { audit: true, who: request.caller.name, what, target: id, requestId: request.id };
+		const line = { audit: true, who: request.principal.name, what, target: id, requestId: request.id };
 		try {
 			const answer = await handle(request, reply);
 			log.info({ ...line, outcome: "ok" }, "audit");

@@ -13,7 +13,7 @@ export function workerRoutes(): Route[] {
 			body: registerWorkerRequest.schema,
 			bodyLimit: BODY_LIMIT,
 			replies: { 200: replies.worker },
-			handle: (request) => request.caller.backend.workers.register(instanceOf(request), request.body as never),
+			handle: (request) => request.principal.backend.workers.register(instanceOf(request), request.body as never),
 		},
 		{
 			name: "DELETE /v1/workers/:instanceId",
@@ -21,14 +21,14 @@ export function workerRoutes(): Route[] {
 			query: workersRequest,
 			replies: { 200: Type.Object({ removed: Type.Boolean() }) },
 			handle: (request) =>
-				request.caller.backend.workers.remove(instanceOf(request), readQuery(request.query, workersRequest)),
+				request.principal.backend.workers.remove(instanceOf(request), readQuery(request.query, workersRequest)),
 		},
 		{
 			name: "GET /v1/workers",
 			summary: "Instances registered and heard within their ttl",
 			query: workersRequest,
 			replies: { 200: Type.Object({ workers: Type.Array(replies.worker) }) },
-			handle: ({ caller, query }) => caller.backend.workers.list(readQuery(query, workersRequest)),
+			handle: ({ principal, query }) => principal.backend.workers.list(readQuery(query, workersRequest)),
 		},
 	]);
 }

@@ -26,7 +26,7 @@ type Accepted<O extends Op> = Extract<OutcomeOf<O>, { ok: true }>;
 type ExecutionOp = { [O in Op]: CommandOf<O> extends { executionId: string } ? O : never }[Op];
 
 /** What the calls of every area share: one caller at one engine. */
-export class Desk {
+export class Session {
 	readonly engine: Engine;
 	readonly caller: Caller;
 	readonly notices: HolderNotices;
@@ -40,9 +40,9 @@ export class Desk {
 		this.caller = caller;
 	}
 
-	/** The same desk for another caller. */
-	for(caller: Caller): Desk {
-		return new Desk(this.engine, this.notices, this.retentionMs, caller);
+	/** The same session for another caller. */
+	for(caller: Caller): Session {
+		return new Session(this.engine, this.notices, this.retentionMs, caller);
 	}
 
 	/** The namespace a call is about, or `forbidden`. */

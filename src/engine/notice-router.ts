@@ -3,26 +3,26 @@ import { DUE_QUEUE, ELIGIBLE } from "../kernel/placement.ts";
 import type { Notice } from "../store/port.ts";
 import type { WorkFinder } from "./claims/work-finder.ts";
 import type { DriftedEntry } from "./duties/index-walk.ts";
-import type { Minding } from "./duties/minding.ts";
+import type { TimerService } from "./duties/timer-service.ts";
 import type { PartitionRunner } from "./partition/partition-runner.ts";
 import type { Watchers } from "./watchers.ts";
 
-export interface HearingOptions {
+export interface NoticeRouterOptions {
 	runners: readonly PartitionRunner[];
 	clock: Clock;
 	work: WorkFinder;
-	minding: Minding;
+	timers: TimerService;
 	watchers: Watchers;
 }
 
 /** What an engine hears of changes it did not make itself, and whom it concerns: claims, due times, watchers. */
-export class Hearing {
-	readonly #options: HearingOptions;
+export class NoticeRouter {
+	readonly #options: NoticeRouterOptions;
 	/** Partitions whose notices may have been missed. */
 	readonly #gaps = new Set<number>();
 	#closed = false;
 
-	constructor(options: HearingOptions) {
+	constructor(options: NoticeRouterOptions) {
 		this.#options = options;
 	}
 
@@ -31,7 +31,7 @@ export class Hearing {
 	}
 
 	noticed({ partition, gap, time, queues, news, due, changed }: Notice): void {
-		const { runners, work, minding, watchers } = this.#options;
+		const { runners, work, timers, watchers } = this.#options;
 		const runner = runners[partition];
 		if (this.#closed || !runner) return;
 		if (gap) {
@@ -45,25 +45,25 @@ export class Hearing {
 			const awaited = work.hasHeard(partition, queue);
 			if (awaited && news) runner.learn(queue, news);
 		}
-		if (due !== undefined) minding.expect(partition, due);
+		if (due !== undefined) timers.expect(partition, due);
 		for (const key of changed) watchers.changed(key);
 	}
 
 	/** Anything may have changed there. */
 	lookAnew(partitions: readonly number[]): void {
-		const { work, minding, watchers } = this.#options;
-		minding.look(partitions);
+		const { work, timers, watchers } = this.#options;
+		timers.look(partitions);
 		void work.lookAt(partitions);
 		watchers.changedAll();
 	}
 
 	/** Entries that were missing are work and times nobody here has heard of. */
 	mended(partition: number, entries: readonly DriftedEntry[]): void {
-		const { runners, work, minding } = this.#options;
+		const { runners, work, timers } = this.#options;
 		for (const { queue, score, problem } of entries) {
 			runners[partition]?.heads.forget(queue);
 			if (problem === "stale") continue;
-			if (queue === DUE_QUEUE) minding.expect(partition, score);
+			if (queue === DUE_QUEUE) timers.expect(partition, score);
 			else if (queue.startsWith(ELIGIBLE)) work.hasStored(partition, queue);
 		}
 	}

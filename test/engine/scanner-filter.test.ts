@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { CreateRequest, PublicState } from "../../src/index.ts";
-import type { Remit } from "../../src/kernel/remit.ts";
+import type { ScannerFilter } from "../../src/kernel/scanner-filter.ts";
 import { unitOf } from "../../src/store/port.ts";
 import { EngineGroup, type Member } from "./engine-group.ts";
 
@@ -9,14 +9,15 @@ const PARTITIONS = 4;
 let group: EngineGroup;
 afterEach(() => group.close());
 
-const namespaces = (...names: string[]): Remit => ({ namespaces: names, tags: [] });
-const tagged = (key: string, value: string): Remit => ({ namespaces: [], tags: [[key, value]] });
+const namespaces = (...names: string[]): ScannerFilter => ({ namespaces: names, tags: [] });
+const tagged = (key: string, value: string): ScannerFilter => ({ namespaces: [], tags: [[key, value]] });
 
-const start = (name: string, remit?: Remit): Promise<Member> => group.start(name, remit ? { remit } : {});
+const start = (name: string, scannerFilter?: ScannerFilter): Promise<Member> =>
+	group.start(name, scannerFilter ? { scannerFilter } : {});
 
-async function begin(remit: Remit, partitions = PARTITIONS): Promise<Member> {
+async function begin(scannerFilter: ScannerFilter, partitions = PARTITIONS): Promise<Member> {
 	group = new EngineGroup(partitions);
-	return start("one", remit);
+	return start("one", scannerFilter);
 }
 
 /** Some of these in every partition. */

@@ -4,7 +4,7 @@ import { EXIT_CODES, type ExitName } from "./exit-codes.ts";
 import type { Environment, Terminal } from "./terminal.ts";
 
 /** What every command is given: where to speak, what is set, and how it says how it ended. */
-export interface Frame {
+export interface CommandContext {
 	readonly terminal: Terminal;
 	readonly env: Environment;
 	readonly stdin: AsyncIterable<Uint8Array>;
@@ -15,7 +15,7 @@ export interface Frame {
 }
 
 /** Adds a command; the table of them is in `program.ts`. */
-export type AddCommand = (program: Command, frame: Frame) => void;
+export type AddCommand = (program: Command, context: CommandContext) => void;
 
 /** Lines of a shell that show how a command is used, below its help. */
 export function examples(command: Command, lines: readonly string[]): Command {

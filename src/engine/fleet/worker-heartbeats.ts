@@ -2,7 +2,7 @@ import type { Clock } from "../../contract/clock.ts";
 import type { Beat, BeatOutcome } from "../../kernel/rules/register-worker.ts";
 import type { Registry } from "./registry.ts";
 
-export interface AttendanceOptions {
+export interface WorkerHeartbeatsOptions {
 	registry: Registry;
 	clock: Clock;
 	/** A worker is there that offers what nobody may have offered before. */
@@ -11,12 +11,12 @@ export interface AttendanceOptions {
 }
 
 /** Somebody who claims. */
-export interface Visitor extends Beat {
+export interface ClaimingWorker extends Beat {
 	namespace: string;
 }
 
-interface Guest {
-	visitor: Visitor;
+interface Tracked {
+	worker: ClaimingWorker;
 	/** Claims of it that wait now. */
 	waiting: number;
 	/** When it is to be said again that it is there. */
@@ -29,7 +29,7 @@ interface Guest {
 const UNHEARD_MS = 10_000;
 /** How long to the next one of a worker that is not in the registry: it may have registered with another engine since. */
 const UNREGISTERED_MS = 60_000;
-/** Guests without a waiting claim are forgotten from this many on. */
+/** Workers without a waiting claim are forgotten from this many on. */
 const SWEEP_SIZE = 1024;
 const BEATS_PER_COMMAND = 100;
 
@@ -38,18 +38,18 @@ const BEATS_PER_COMMAND = 100;
  * waits here, its entry in the registry is kept fresh, together with those of all others that wait here, wherever it has
  * registered. One that offers nothing special is not entered by claiming; whether the registry has it is asked seldom.
  */
-export class Attendance {
-	readonly #options: AttendanceOptions;
+export class WorkerHeartbeats {
+	readonly #options: WorkerHeartbeatsOptions;
 	/** By instance; one may claim with several offers. */
-	readonly #guests = new Map<string, Guest[]>();
-	readonly #due = new Set<Guest>();
+	readonly #tracked = new Map<string, Tracked[]>();
+	readonly #due = new Set<Tracked>();
 	#flush: Promise<void> | undefined;
 	#disarm: (() => void) | undefined;
 	/** When the timer fires that is set. */
 	#armedFor = Number.POSITIVE_INFINITY;
 	#closed = false;
 
-	constructor(options: AttendanceOptions) {
+	constructor(options: WorkerHeartbeatsOptions) {
 		this.#options = options;
 	}
 
@@ -57,50 +57,50 @@ export class Attendance {
 	 * A worker claims. Resolves, where there is something to wait for, once what waited for such a worker is released;
 	 * `leave` is to be called when the claim is over.
 	 */
-	enter(visitor: Visitor): { arrival: Promise<void> | undefined; leave: () => void } {
-		const guest = this.#guestFor(visitor);
-		const isOffering = visitor.capabilities.length > 0;
-		guest.waiting += 1;
+	enter(worker: ClaimingWorker): { arrival: Promise<void> | undefined; leave: () => void } {
+		const tracked = this.#trackedFor(worker);
+		const isOffering = worker.capabilities.length > 0;
+		tracked.waiting += 1;
 		// One not heard for a while may have been taken to be gone.
-		const beat = this.#now() >= guest.again ? this.#beat(guest) : undefined;
-		if (guest.known && guest.again < this.#armedFor) this.#arm();
+		const beat = this.#now() >= tracked.again ? this.#beat(tracked) : undefined;
+		if (tracked.known && tracked.again < this.#armedFor) this.#arm();
 		return {
 			arrival: isOffering ? beat : undefined,
 			leave: () => {
-				guest.waiting -= 1;
+				tracked.waiting -= 1;
 			},
 		};
 	}
 
 	/** The holder of a lease renewed it. */
 	renewed(namespace: string, instanceId: string): void {
-		const [guest] = this.#guests.get(nameOf(namespace, instanceId)) ?? [];
-		if (guest?.known && this.#now() >= guest.again) void this.#beat(guest);
+		const [tracked] = this.#tracked.get(nameOf(namespace, instanceId)) ?? [];
+		if (tracked?.known && this.#now() >= tracked.again) void this.#beat(tracked);
 	}
 
 	/** A worker registered by itself. */
-	registered(visitor: Visitor, ttlMs: number): void {
-		this.#guestFor(visitor);
-		for (const guest of this.#guests.get(nameOf(visitor.namespace, visitor.instanceId)) ?? []) {
-			guest.known = true;
-			guest.again = this.#now() + ttlMs / 3;
+	registered(worker: ClaimingWorker, ttlMs: number): void {
+		this.#trackedFor(worker);
+		for (const tracked of this.#tracked.get(nameOf(worker.namespace, worker.instanceId)) ?? []) {
+			tracked.known = true;
+			tracked.again = this.#now() + ttlMs / 3;
 		}
 		this.#arm();
 	}
 
 	removed(namespace: string, instanceId: string): void {
-		this.#guests.delete(nameOf(namespace, instanceId));
+		this.#tracked.delete(nameOf(namespace, instanceId));
 	}
 
-	#guestFor(visitor: Visitor): Guest {
-		const name = nameOf(visitor.namespace, visitor.instanceId);
-		const known = this.#guests.get(name);
-		const same = known?.find((guest) => isSame(guest.visitor.capabilities, visitor.capabilities));
+	#trackedFor(worker: ClaimingWorker): Tracked {
+		const name = nameOf(worker.namespace, worker.instanceId);
+		const known = this.#tracked.get(name);
+		const same = known?.find((tracked) => isSame(tracked.worker.capabilities, worker.capabilities));
 		if (same) return same;
-		if (this.#guests.size >= SWEEP_SIZE) this.#forgetGone();
-		const guest: Guest = { visitor, waiting: 0, again: 0, known: known?.some((other) => other.known) ?? false };
-		this.#guests.set(name, [...(known ?? []), guest]);
-		return guest;
+		if (this.#tracked.size >= SWEEP_SIZE) this.#forgetGone();
+		const tracked: Tracked = { worker, waiting: 0, again: 0, known: known?.some((other) => other.known) ?? false };
+		this.#tracked.set(name, [...(known ?? []), tracked]);
+		return tracked;
 	}
 
 	close(): void {
@@ -113,15 +113,15 @@ export class Attendance {
 	}
 
 	/** One command for all that come at the same time. */
-	#beat(guest: Guest): Promise<void> {
-		guest.again = this.#now() + UNHEARD_MS;
-		this.#due.add(guest);
+	#beat(tracked: Tracked): Promise<void> {
+		tracked.again = this.#now() + UNHEARD_MS;
+		this.#due.add(tracked);
 		this.#flush ??= new Promise((resolve) => {
 			this.#options.clock.defer(() => {
 				this.#flush = undefined;
-				const guests = [...this.#due];
+				const group = [...this.#due];
 				this.#due.clear();
-				this.#send(guests).then(resolve, (error) => {
+				this.#send(group).then(resolve, (error) => {
 					if (!this.#closed) this.#options.onFailure(error);
 					resolve();
 				});
@@ -130,11 +130,11 @@ export class Attendance {
 		return this.#flush;
 	}
 
-	async #send(guests: readonly Guest[]): Promise<void> {
-		const byNamespace = new Map<string, Guest[]>();
-		for (const guest of guests) {
-			const { namespace } = guest.visitor;
-			byNamespace.set(namespace, [...(byNamespace.get(namespace) ?? []), guest]);
+	async #send(group: readonly Tracked[]): Promise<void> {
+		const byNamespace = new Map<string, Tracked[]>();
+		for (const tracked of group) {
+			const { namespace } = tracked.worker;
+			byNamespace.set(namespace, [...(byNamespace.get(namespace) ?? []), tracked]);
 		}
 		const sent: Promise<void>[] = [];
 		for (const [namespace, all] of byNamespace) {
@@ -145,10 +145,10 @@ export class Attendance {
 		await Promise.all(sent);
 	}
 
-	async #sendTo(namespace: string, guests: readonly Guest[]): Promise<void> {
+	async #sendTo(namespace: string, group: readonly Tracked[]): Promise<void> {
 		const { registry, onArrival } = this.#options;
-		const beats = guests.map(({ visitor }): Beat => {
-			const { instanceId, workerId, capabilities, kinds, lanes } = visitor;
+		const beats = group.map(({ worker }): Beat => {
+			const { instanceId, workerId, capabilities, kinds, lanes } = worker;
 			return { instanceId, workerId, capabilities, kinds, lanes };
 		});
 		const outcome = await registry.runnerOf(namespace).run<BeatOutcome>({ op: "beat", namespace, beats } as {
@@ -157,10 +157,10 @@ export class Attendance {
 		if (!outcome.ok) throw new Error(outcome.code);
 		const arrived = new Set<string>();
 		outcome.seen.forEach(({ ttlMs, hasArrived }, n) => {
-			const guest = guests[n] as Guest;
-			guest.known = ttlMs > 0;
-			guest.again = this.#now() + (ttlMs > 0 ? ttlMs / 3 : UNREGISTERED_MS);
-			if (hasArrived) for (const token of guest.visitor.capabilities) arrived.add(token);
+			const tracked = group[n] as Tracked;
+			tracked.known = ttlMs > 0;
+			tracked.again = this.#now() + (ttlMs > 0 ? ttlMs / 3 : UNREGISTERED_MS);
+			if (hasArrived) for (const token of tracked.worker.capabilities) arrived.add(token);
 		});
 		this.#arm();
 		if (arrived.size > 0) await onArrival(namespace, [...arrived].sort());
@@ -181,18 +181,18 @@ export class Attendance {
 			// Those that are due soon go along.
 			const soon = this.#now() + 1000;
 			const due = this.#all().filter(({ waiting, known, again }) => waiting > 0 && known && again <= soon);
-			for (const guest of due) void this.#beat(guest);
+			for (const tracked of due) void this.#beat(tracked);
 			this.#arm();
 		});
 	}
 
-	#all(): Guest[] {
-		return [...this.#guests.values()].flat();
+	#all(): Tracked[] {
+		return [...this.#tracked.values()].flat();
 	}
 
 	#forgetGone(): void {
-		for (const [name, guests] of this.#guests) {
-			if (guests.every(({ waiting, again }) => waiting === 0 && again <= this.#now())) this.#guests.delete(name);
+		for (const [name, group] of this.#tracked) {
+			if (group.every(({ waiting, again }) => waiting === 0 && again <= this.#now())) this.#tracked.delete(name);
 		}
 	}
 }

@@ -1,21 +1,21 @@
 import type { FastifyReply } from "fastify";
-import type { Frame } from "./frame.ts";
+import type { ServerContext } from "./server-context.ts";
 
 /** Why a wait was called off. */
 export type Ending = "gone" | "closing";
 
 /**
- * One call that may wait: its signal aborts when the caller goes away, or when the server closes and whoever waits is to
+ * One call that may wait: its signal aborts when the principal goes away, or when the server closes and whoever waits is to
  * be answered with what there is.
  */
-export class Presence {
+export class PendingCall {
 	readonly #controller = new AbortController();
 	readonly #reply: FastifyReply;
-	readonly #waiting: Set<Presence>;
+	readonly #waiting: Set<PendingCall>;
 	readonly #left = () => this.end("gone");
 	ending: Ending | undefined;
 
-	constructor(reply: FastifyReply, waiting: Set<Presence>) {
+	constructor(reply: FastifyReply, waiting: Set<PendingCall>) {
 		this.#reply = reply;
 		this.#waiting = waiting;
 		waiting.add(this);
@@ -40,20 +40,20 @@ export class Presence {
 
 /** A read that waits for something: called off, it answers with what there is now. */
 export async function waiting<T>(
-	frame: Frame,
+	context: ServerContext,
 	reply: FastifyReply,
 	{ wait, now }: { wait(signal: AbortSignal): Promise<T>; now(): Promise<T> },
 ): Promise<T> {
-	frame.pools.waits.take();
-	const presence = new Presence(reply, frame.waiting);
+	context.pools.waits.take();
+	const call = new PendingCall(reply, context.waiting);
 	try {
-		return await wait(presence.signal);
+		return await wait(call.signal);
 	} catch (error) {
-		if (!presence.ending) throw error;
+		if (!call.ending) throw error;
 		return await now();
 	} finally {
-		presence.leave();
-		frame.pools.waits.give();
+		call.leave();
+		context.pools.waits.give();
 	}
 }
 

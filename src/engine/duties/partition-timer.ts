@@ -1,7 +1,7 @@
 import type { Clock } from "../../contract/clock.ts";
 import { DUE_QUEUE } from "../../kernel/placement.ts";
-import type { Remit } from "../../kernel/remit.ts";
 import type { Errand, TickOutcome } from "../../kernel/rules/tick.ts";
+import type { ScannerFilter } from "../../kernel/scanner-filter.ts";
 import type { Duty } from "../../kernel/timers.ts";
 import type { QueuePosition } from "../../store/port.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
@@ -11,15 +11,15 @@ const PAGE = 256;
 const FAILURES_BEFORE_PARKING = 3;
 const PARKED_MS = 60_000;
 const RETRY_MS = 1000;
-/** What another engine minds is its own for this long after its time. */
+/** What another engine runs is its own for this long after its time. */
 const OTHERS_FIRST_MS = 3000;
 
-/** What is for engines with another remit is looked at again after this long: it may have come to be for this one. */
+/** What is for engines with another scannerFilter is looked at again after this long: it may have come to be for this one. */
 const OUTSIDE_MS = 60_000;
 /** How much of that is remembered. */
 const MOST_OUTSIDE = 10_000;
 
-/** How far ahead it is vouched for what is due: for so long two may mind a partition after it has changed hands. */
+/** How far ahead it is vouched for what is due: for so long two may run a partition after it has changed hands. */
 const VOUCHED_MS = 60_000;
 
 /** A timer that is late by no more than this is not set anew. */
@@ -28,13 +28,13 @@ const CLOSE_MS = 5;
 /** How long nothing is heard of what another engine adds behind an item that is held back. */
 const HELD_BACK_MS = 500;
 
-export interface DueMinderOptions {
+export interface PartitionTimerOptions {
 	runner: PartitionRunner;
 	/** Whether other engines may add to what is due. A notice tells only of what becomes the first in the line. */
 	shared: boolean;
 	clock: Clock;
 	/** What this engine's scanners are restricted to; left out when they are not. */
-	remit?: Remit | undefined;
+	scannerFilter?: ScannerFilter | undefined;
 	random: () => number;
 	/** Told after a pass what it did, by duty. */
 	onPass(pass: DuePass): void;
@@ -55,11 +55,11 @@ export interface DuePass {
  * Minds everything with a due time in one partition. It sleeps until the earliest due time it knows of; commits and
  * notices that bring an earlier one wake it. An item that keeps failing is parked and never holds up those behind it.
  *
- * Where another engine minds the partition, this one does so later, and leaves alone what that one is busy with: it does
+ * Where another engine has the partition, this one does so later, and leaves alone what that one is busy with: it does
  * only what was due long ago and stayed the first in the line from one look to the next, as when a notice was lost.
  */
-export class DueMinder {
-	readonly #options: DueMinderOptions;
+export class PartitionTimer {
+	readonly #options: PartitionTimerOptions;
 	/** Items not to be looked at before a time: parked ones, and leases that get a chance to be renewed first. */
 	readonly #notBefore = new Map<string, number>();
 	readonly #failures = new Map<string, number>();
@@ -78,7 +78,7 @@ export class DueMinder {
 	#pass: Promise<void> | undefined;
 	#closed = false;
 
-	constructor(options: DueMinderOptions) {
+	constructor(options: PartitionTimerOptions) {
 		this.#options = options;
 	}
 
@@ -99,18 +99,18 @@ export class DueMinder {
 		if (wakeAt < this.#wakeAt || this.#isLate()) this.#arm(wakeAt);
 	}
 
-	/** Whether it is for this engine to mind the partition. */
-	mind(isOurs: boolean): void {
+	/** Whether it is this engine runs the partition. */
+	assign(isOurs: boolean): void {
 		if (isOurs === this.#isOurs) return;
 		this.#isOurs = isOurs;
 		this.#overdue = undefined;
 		if (isOurs) this.look();
 	}
 
-	/** Whether whatever is due up to this time will be seen to here, also if others are to mind the partition meanwhile. */
+	/** Whether whatever is due up to this time will be seen to here, also if the partition changes hands meanwhile. */
 	vouches(until: number): boolean {
-		const { runner, remit } = this.#options;
-		if (!this.#isOurs || this.#closed || remit || until > runner.time.now() + VOUCHED_MS) return false;
+		const { runner, scannerFilter } = this.#options;
+		if (!this.#isOurs || this.#closed || scannerFilter || until > runner.time.now() + VOUCHED_MS) return false;
 		this.#vouchedUntil = Math.max(until, this.#vouchedUntil);
 		return true;
 	}
@@ -241,7 +241,7 @@ export class DueMinder {
 	}
 
 	async #tick({ key, score }: QueuePosition, done: Map<Duty, DutyRun>): Promise<void> {
-		const { runner, random, remit } = this.#options;
+		const { runner, random, scannerFilter } = this.#options;
 		try {
 			const outcome = await runner.run<TickOutcome>({
 				op: "tick",
@@ -251,7 +251,7 @@ export class DueMinder {
 					return runner.writableSince;
 				},
 				jitter: random(),
-				...(remit ? { remit } : undefined),
+				...(scannerFilter ? { scannerFilter } : undefined),
 			} as { op: string });
 			if (!outcome.ok) throw new Error(outcome.code);
 			if (outcome.errand) await this.#options.onErrand(outcome.errand);

@@ -11,7 +11,7 @@ const ENOUGH = 32;
  * many small commits as there are partitions, be claimed from all of them, and end on all of them. So what arrives
  * together stays together: one partition gathers until its commit leaves or it has enough, then the next idle one does.
  */
-export class Gathering {
+export class PartitionChooser {
 	readonly #runners: readonly PartitionRunner[];
 	#partitions: readonly number[];
 	/** Where in the list of partitions it gathers now. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { DueMinder } from "../../src/engine/duties/due-minder.ts";
+import { PartitionTimer } from "../../src/engine/duties/partition-timer.ts";
 import type { PartitionRunner } from "../../src/engine/partition/partition-runner.ts";
 import type { QueuePosition } from "../../src/store/port.ts";
 import { VirtualClock } from "../virtual-clock.ts";
@@ -29,17 +29,17 @@ it("what is due anew while a pass goes on is seen to, although the pass has seen
 			return { ok: true, duty: "grant_expiry" };
 		},
 	} as unknown as PartitionRunner;
-	const minder = new DueMinder({
+	const timer = new PartitionTimer({
 		runner,
 		clock,
 		shared: true,
 		...quiet,
 		onFailure: (_, error) => expect.fail(String(error)),
 	});
-	minder.look();
+	timer.look();
 	await clock.advance(10);
 	expect(ticked.sort()).toEqual(["ex_1", "ex_1", "ex_2"]);
-	await minder.close();
+	await timer.close();
 });
 
 it("a timer that was set before the store's clock was put on is set anew when that is heard", async () => {
@@ -55,15 +55,15 @@ it("a timer that was set before the store's clock was put on is set anew when th
 		},
 	} as unknown as PartitionRunner;
 	const onFailure = (_: string, error: unknown) => expect.fail(String(error));
-	const minder = new DueMinder({ runner, clock, shared: true, ...quiet, onFailure });
+	const timer = new PartitionTimer({ runner, clock, shared: true, ...quiet, onFailure });
 	const due = clock.now() + 3000;
-	minder.expect(due);
+	timer.expect(due);
 	putOn = 2000;
-	minder.expect(due + 100);
+	timer.expect(due + 100);
 	await clock.advance(1010);
 	expect(looks).toHaveLength(1);
 	expect(looks[0]).toBeLessThan(due + 20);
-	await minder.close();
+	await timer.close();
 });
 
 it.each([false, true])(
@@ -89,10 +89,10 @@ it.each([false, true])(
 			},
 		} as unknown as PartitionRunner;
 		const onFailure = (_: string, error: unknown) => expect.fail(String(error));
-		const minder = new DueMinder({ runner, clock, shared, ...quiet, onFailure });
-		minder.expect(due);
+		const timer = new PartitionTimer({ runner, clock, shared, ...quiet, onFailure });
+		timer.expect(due);
 		await clock.advance(200);
 		expect([ticked[0], ticked.at(-1)]).toEqual([due - 5, due]);
-		await minder.close();
+		await timer.close();
 	},
 );
