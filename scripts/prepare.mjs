@@ -3,7 +3,7 @@
  * work on a fresh clone. With `--tools` it also builds the benchmarks and the simulator.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -33,6 +33,15 @@ function build(project, stamp, sources) {
 	if (built >= changed) return;
 	process.stdout.write(`building ${project} …\n`);
 	run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", project]);
+	copyBeside(dirname(stamp));
+}
+
+/** What the compiler leaves alone is needed beside what it writes. */
+function copyBeside(target) {
+	const into = target === "dist" ? target : join(target, "src");
+	for (const file of readdirSync(join(root, "src"), { recursive: true })) {
+		if (file.endsWith(".lua")) copyFileSync(join(root, "src", file), join(root, into, file));
+	}
 }
 
 build("tsconfig.build.json", "dist/.tsbuildinfo", ["src"]);

@@ -5,7 +5,7 @@ import { configure } from "../../src/store/sqlite/thread/open.ts";
 import { RowBuffer } from "../../src/store/sqlite/thread/row-buffer.ts";
 import * as sql from "../../src/store/sqlite/thread/schema.ts";
 
-const EVENT_WIDTH = 6;
+const EVENT_WIDTH = 8;
 
 /**
  * The limit of a SQLite store: the same rows into the same tables, in the same file system, with `synchronous=FULL`, in
@@ -36,9 +36,9 @@ export function writeBare(file: string, units: readonly Unit[], group: number): 
 			index.nextUnit();
 			for (const entry of unit.indexRemoved) index.remove(0, entry);
 			for (const entry of unit.indexAdded) index.add(0, entry);
-			for (const event of unit.events) {
+			for (const { log, at, owner, group = "", body } of unit.events) {
 				if (events.full) events.flush();
-				events.add(0, commit, place++, event.at, event.owner, event.body);
+				events.add(0, log, commit, place++, at, owner, group, body);
 			}
 		}
 		index.flush();

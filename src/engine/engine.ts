@@ -7,7 +7,7 @@ import { DUE_QUEUE, ELIGIBLE } from "../kernel/placement.ts";
 import { ENGINES_SLOT } from "../kernel/records/engines.ts";
 import type { Errand } from "../kernel/rules/tick.ts";
 import { filterName, type ScannerFilter } from "../kernel/scanner-filter.ts";
-import { EVENT_LOG, type Store } from "../store/port.ts";
+import { logSubject, type Store } from "../store/port.ts";
 import { ClaimDispatcher } from "./claims/claim-dispatcher.ts";
 import { ClaimRequests } from "./claims/claim-requests.ts";
 import { PausedLanes } from "./claims/paused-lanes.ts";
@@ -325,10 +325,16 @@ export class Engine {
 		}
 		if (unit.events.length > 0) {
 			this.throughput.take(unit);
-			if (this.watchers.size > 0) this.watchers.changed(EVENT_LOG);
+			if (this.watchers.size > 0) this.#changedLogs(unit);
 		}
 		this.onCommitted?.(unit);
 		this.observer?.unit(unit);
+	}
+
+	/** Most units tell of one namespace. */
+	#changedLogs({ events }: UnitDraft): void {
+		let told: string | undefined;
+		for (const { namespace } of events) if (namespace !== told) this.watchers.changed(logSubject((told = namespace)));
 	}
 
 	/** Something a tick could not do in one partition. */

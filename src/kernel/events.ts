@@ -31,22 +31,12 @@ export type EventType =
 export const ENDINGS: ReadonlySet<EventType> = new Set(["completed", "failed", "cancelled", "expired", "skipped"]);
 
 /** One transition, appended in the same atomic step as the change it tells of. */
-export interface ExecutionEvent extends EventBody {
-	at: number;
-	executionId: string;
-}
-
-/** An event as rules emit it: the body is what is stored, the rest is kept beside it once for all. */
-export interface EmittedEvent {
-	executionId: string;
-	at: number;
-	body: EventBody;
-}
-
-export interface EventBody {
+export interface ExecutionEvent {
 	/** 1, 2, 3 … within its execution. */
 	seq: number;
+	at: number;
 	type: EventType;
+	executionId: string;
 	namespace: string;
 	flowId?: string;
 	attempt?: number;
@@ -55,12 +45,32 @@ export interface EventBody {
 	[detail: string]: unknown;
 }
 
+/**
+ * An event as rules emit it. Its namespace is the log it goes into, its execution the owner of its history, its flow the
+ * group it is read by too; only the body is written as a document, and says none of that again.
+ */
+export interface EmittedEvent {
+	namespace: string;
+	executionId: string;
+	flowId?: string;
+	at: number;
+	body: EventBody;
+}
+
+export interface EventBody {
+	seq: number;
+	type: EventType;
+	attempt?: number;
+	actor: string;
+	[detail: string]: unknown;
+}
+
 /** What JSON says of it, quicker: there are several events in every execution's life. */
 export function encodeEvent(body: EventBody): string {
-	const { seq, type, namespace, actor } = body;
-	let text = `{"seq":${seq},"type":"${type}","namespace":${quotedName(namespace)},"actor":${quotedName(actor)}`;
+	const { seq, type, actor } = body;
+	let text = `{"seq":${seq},"type":"${type}","actor":${quotedName(actor)}`;
 	for (const name in body) {
-		if (name === "seq" || name === "type" || name === "namespace" || name === "actor") continue;
+		if (name === "seq" || name === "type" || name === "actor") continue;
 		const value = body[name];
 		if (typeof value === "number") text += `,"${name}":${value}`;
 		else if (typeof value === "string") text += `,"${name}":${quoted(value)}`;
@@ -69,7 +79,17 @@ export function encodeEvent(body: EventBody): string {
 	return `${text}}`;
 }
 
-export function decodeEvent(executionId: string, at: number, stored: string): ExecutionEvent {
-	const { seq, type, ...details } = JSON.parse(stored) as EventBody;
-	return { seq, at, type, executionId, ...details } as ExecutionEvent;
+/** An event as a store gives it back. */
+export interface StoredEvent {
+	log: string;
+	owner: string;
+	group?: string;
+	at: number;
+	body: string;
+}
+
+export function decodeEvent({ log, owner, group, at, body }: StoredEvent): ExecutionEvent {
+	const { seq, type, ...details } = JSON.parse(body) as EventBody;
+	const flow = group === undefined ? undefined : { flowId: group };
+	return { seq, at, type, executionId: owner, namespace: log, ...flow, ...details };
 }

@@ -1,4 +1,4 @@
-import type { EventBody, EventType } from "./events.ts";
+import type { EmittedEvent, EventBody, EventType } from "./events.ts";
 import type { Attempt, AttemptEnd, ExecutionRecord, LeaseEnd } from "./records/execution.ts";
 import { amendExecution, executionKey } from "./records/execution.ts";
 import { ended, type TerminalOutcome } from "./state.ts";
@@ -48,11 +48,12 @@ export function transition(
 }
 
 function tell(tx: Tx, record: ExecutionRecord, seq: number, deed: Deed, draft: EventDraft): void {
-	const body: EventBody = { seq, type: draft.type, namespace: record.namespace, actor: deed.actor };
-	if (record.flowId) body.flowId = record.flowId;
+	const body: EventBody = { seq, type: draft.type, actor: deed.actor };
 	if (record.attempt) body.attempt = record.attempt.index;
 	for (const name in draft) body[name] = draft[name];
-	tx.emit({ executionId: record.id, at: deed.now, body });
+	const event: EmittedEvent = { namespace: record.namespace, executionId: record.id, at: deed.now, body };
+	if (record.flowId) event.flowId = record.flowId;
+	tx.emit(event);
 }
 
 /*

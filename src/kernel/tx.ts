@@ -33,7 +33,7 @@ export interface Tx {
 	all(queue: string, guard: Key<object>, most?: number): readonly Entry[];
 	emit(event: EmittedEvent): void;
 	/** Drops the history of an execution that is being removed. */
-	forget(executionId: string): void;
+	forget(execution: { id: string; namespace: string }): void;
 	putBlob(blob: Blob): void;
 	removeBlob(key: string): void;
 }

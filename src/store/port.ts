@@ -33,18 +33,29 @@ export interface QueuePosition {
 	key: string;
 }
 
+/** An event as it is stored. Everything of one owner or group goes into one log. */
 export interface EventEntry {
-	/** The execution whose history this belongs to. */
+	/** The log it is appended to: a reader of one log neither reads nor hears of any other. */
+	log: string;
+	/** Whose history it belongs to, and whose end is its own. */
 	owner: string;
+	/** A second history it is part of, as that of the flow an execution belongs to. */
+	group?: string;
 	at: number;
 	body: string;
 }
 
-/** A stored event and where it stands in its partition. */
+/** A stored event and where it stands in its log. */
 export interface LoggedEvent extends EventEntry {
-	/** Number of the commit, and the event's place in it. */
+	/** Number of the commit, and the event's place in the batch: ascending, not without gaps. */
 	commit: number;
 	index: number;
+}
+
+/** An owner or group whose history ends. */
+export interface ForgottenOwner {
+	log: string;
+	owner: string;
 }
 
 export interface LogPosition {
@@ -67,10 +78,11 @@ export interface Unit {
 	indexRemoved: IndexEntry[];
 	events: EventEntry[];
 	/**
-	 * Owners that are gone: their history can no longer be read by owner, but stays in the partition's log until it is
-	 * trimmed. An event of this same unit counts as appended before that.
+	 * Owners and groups that are gone: their history can no longer be read. Events of a gone owner stay in the log, and in
+	 * the history of their group, until they are trimmed; those of a gone group stay with their owners. An event of this
+	 * same unit counts as appended before that.
 	 */
-	forgotten: readonly string[];
+	forgotten: readonly ForgottenOwner[];
 	blobs: readonly StoredBlob[];
 	blobsRemoved: readonly string[];
 	/** This unit has lost several times: if it loses again, the records it lost on are kept for its engine for a moment. */
@@ -153,8 +165,8 @@ export const LISTING = "list,";
 /** Whether a notice names this queue when it was empty and no longer is. Of what is due it tells the earliest time. */
 export const isTold = (queue: string): boolean => queue !== DUE && !queue.startsWith(LISTING);
 
-/** Watched like a record, it has changed whenever a commit appended events. */
-export const EVENT_LOG = "log";
+/** Watched like a record, it has changed whenever a commit appended events to this log. */
+export const logSubject = (log: string): string => `log,${log}`;
 
 /** What a commit that wrote little put into queues that were empty: whoever waits for it need not ask. */
 export interface News {
@@ -196,7 +208,7 @@ export interface QueueSize {
 
 /** A copy that nobody changes; whoever took it lets go of it. */
 export interface Snapshot {
-	store: Pick<Store, "partitions" | "scan" | "scanBlobs" | "scansRepeat" | "readBlobs" | "events">;
+	store: Pick<Store, "partitions" | "scan" | "scanBlobs" | "scansRepeat" | "readBlobs" | "events" | "logs">;
 	discard(): Promise<void>;
 }
 
@@ -228,13 +240,18 @@ export interface Store {
 	commit(partition: number, batch: Batch): Promise<CommitReply>;
 	/** The number of the latest commit; 0 before the first. */
 	lastCommit(partition: number): Promise<Timed & { commit: number }>;
-	/** The history of one owner, or of the whole partition, oldest first. */
+	/** The history of one owner or group, or all of a log, oldest first. It costs by what is returned. */
 	events(
 		partition: number,
+		log: string,
 		owner: string | undefined,
 		after: LogPosition | undefined,
 		count: number,
 	): Promise<Timed & { events: LoggedEvent[] }>;
+	/** Names of logs with events, ascending; for export and audits. */
+	logs(partition: number): Promise<Timed & { logs: string[] }>;
+	/** The time of the oldest event whose owner was forgotten, if there is one. */
+	oldestForgotten(partition: number): Promise<Timed & { at?: number }>;
 	/** Lets go of events older than `before` whose owner was forgotten. */
 	trimEvents(partition: number, before: number): Promise<Timed & { trimmed: number }>;
 	/**
@@ -255,7 +272,7 @@ export interface Store {
 	): Promise<Timed & { keys: string[]; cursor?: string }>;
 	/** Set where a scan may show a record more than once, when others come or go meanwhile. */
 	readonly scansRepeat?: boolean;
-	/** Asks for notices about a record, or about `EVENT_LOG`, until the returned function is called. */
+	/** Asks for notices about a record, or a `logSubject`, until the returned function is called. */
 	watch(partition: number, key: string): () => void;
 	onNotice(listener: (notice: Notice) => void): void;
 	/** Says something to whoever has this store open; like notices it may be lost. Absent where nobody else can have. */

@@ -132,6 +132,39 @@ it("refuses what it may not write", async () => {
 	expect(await answer(file)).toBe("store_read_only");
 });
 
+it("brings the one log of an earlier layout into logs by namespace, with histories and what was forgotten", async () => {
+	await make();
+	const event = (commit: number, orphan: number, owner: string, fields: object) => [
+		...[commit, orphan, 10 * commit, owner, JSON.stringify({ seq: 1, ...fields })],
+	];
+	inFile((db) => {
+		db.exec(`DROP TABLE event;
+			CREATE TABLE event (
+				partition INTEGER, "commit" INTEGER, place INTEGER, orphan INTEGER NOT NULL, at INTEGER NOT NULL,
+				owner TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (partition, "commit", place)
+			) WITHOUT ROWID;
+			CREATE INDEX event_of_owner ON event (partition, owner, "commit", place) WHERE orphan = 0;
+			CREATE INDEX event_orphaned ON event (partition, at) WHERE orphan = 1;`);
+		const insert = db.prepare("INSERT INTO event VALUES (0, ?, 0, ?, ?, ?, ?)");
+		insert.run(...event(1, 0, "kept", { namespace: "one" }));
+		insert.run(...event(2, 1, "gone", { namespace: "two" }));
+		for (let commit = 3; commit <= 2500; commit++)
+			insert.run(...event(commit, 0, "kept", { namespace: "one", flowId: "fl" }));
+		db.pragma("user_version = 1");
+	});
+	const store = await open();
+	expect((await store.logs(0)).logs).toEqual(["one", "two"]);
+	const { events } = await store.events(0, "one", "kept", undefined, 10_000);
+	expect(events.map(({ commit }) => commit)).toEqual([1, ...Array.from({ length: 2498 }, (_, n) => n + 3)]);
+	expect(events.at(-1)).toMatchObject({ log: "one", group: "fl", at: 25_000 });
+	expect((await store.events(0, "one", "fl", undefined, 10_000)).events).toHaveLength(2498);
+	expect((await store.events(0, "two", "gone", undefined, 10)).events).toEqual([]);
+	expect((await store.trimEvents(0, 30)).trimmed).toBe(1);
+	expect((await store.logs(0)).logs).toEqual(["one"]);
+	await store.close();
+	await make();
+});
+
 it("refuses a later layout and a later format, naming what was found and what is known", async () => {
 	await make({ format: { ...format, format: 7 } });
 	await expect(open({ format: { ...format, format: 6 } })).rejects.toMatchObject({

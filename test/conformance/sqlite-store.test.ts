@@ -8,7 +8,7 @@ import { storeClock } from "../../src/store/sqlite/clock.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { openDatabase } from "../../src/store/sqlite/thread/open.ts";
 import { format } from "./stores.ts";
-import { entry, event, put, unit } from "./trial.ts";
+import { entry, event, LOG, put, unit } from "./trial.ts";
 
 let folder = "";
 let file = "";
@@ -50,7 +50,7 @@ it("does nothing of a transaction that failed, and goes on", () => {
 	expect(opened.commitAll([job(1, large)])[0]?.reply.results).toEqual([{ ok: true }]);
 	expect(opened.first(1, "q", 10).entries).toHaveLength(1);
 	expect(opened.queueSizes(1, "").queues).toEqual([{ queue: "q", size: 1 }]);
-	expect(opened.events(1, undefined, undefined, 10).events).toHaveLength(1);
+	expect(opened.events(1, LOG, undefined, undefined, 10).events).toHaveLength(1);
 	db.close();
 });
 

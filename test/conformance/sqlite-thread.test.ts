@@ -46,8 +46,11 @@ it("a batch comes out of its packing as it went in", () => {
 		removed: ["b", "c"],
 		indexAdded: [{ queue: "q", key: "a", score: -1.5 }],
 		indexRemoved: [{ queue: "p", key: "a", score: 2 }],
-		events: [{ owner: "a", at: 4, body: "x" }],
-		forgotten: ["b"],
+		events: [
+			{ log: "l", owner: "a", at: 4, body: "x" },
+			{ log: "m", owner: "a", group: "g", at: 5, body: "y" },
+		],
+		forgotten: [{ log: "l", owner: "b" }],
 		blobs: [{ key: "k", bytes: new Uint8Array([1, 2]) }],
 		blobsRemoved: ["j"],
 		wantsTurn: true,

@@ -13,6 +13,8 @@ export const STORE_CALLS = [
 	"commit",
 	"lastCommit",
 	"events",
+	"logs",
+	"oldestForgotten",
 	"trimEvents",
 	"scan",
 	"scanBlobs",

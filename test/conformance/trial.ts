@@ -1,6 +1,7 @@
 import {
 	type CommitReply,
 	type EventEntry,
+	type ForgottenOwner,
 	type IndexEntry,
 	type Notice,
 	type Store,
@@ -26,7 +27,18 @@ export const check = (...expected: [key: string, version: number][]): Unit => un
 
 export const entry = (queue: string, score: number, key: string): IndexEntry => ({ queue, score, key });
 
-export const event = (owner: string, body: string, at = 1): EventEntry => ({ owner, at, body });
+/** The log of cases that say nothing of logs. */
+export const LOG = "tenant";
+
+export const event = (owner: string, body: string, at = 1, more: Partial<EventEntry> = {}): EventEntry => ({
+	log: LOG,
+	owner,
+	at,
+	body,
+	...more,
+});
+
+export const gone = (...owners: string[]): ForgottenOwner[] => owners.map((owner) => ({ log: LOG, owner }));
 
 export interface Sending {
 	partition?: number;
@@ -117,9 +129,9 @@ export class Trial {
 		return (await this.#store.queues(partition, prefix)).queues;
 	}
 
-	/** Bodies of events: of an owner, or of the whole partition. */
+	/** Bodies of events: of an owner, or of the whole log. */
 	async bodies(owner?: string, partition = this.home): Promise<string[]> {
-		return (await this.#store.events(partition, owner, undefined, 1000)).events.map(({ body }) => body);
+		return (await this.#store.events(partition, LOG, owner, undefined, 1000)).events.map(({ body }) => body);
 	}
 
 	/**

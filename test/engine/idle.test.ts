@@ -43,9 +43,9 @@ it("an engine with nothing to do asks the store nothing between two sweeps", asy
 	await clock.advance(SWEEP_EVERY - MINUTE);
 	expect(calls).toEqual({});
 	await clock.advance(MINUTE);
-	// The first sweep: whether a partition has changed, and those that have; the age of events; whether work is blocked;
+	// The first sweep: whether a partition has changed, and those that have; events that may go; whether work is blocked;
 	// every record and index entry; one look for who waits.
-	const first = { first: 1 + 2, queues: 1 + 8 + 8, events: 8, scan: 8, standing: 1 };
+	const first = { first: 1 + 2, queues: 1 + 8 + 8, oldestForgotten: 8, scan: 8, standing: 1 };
 	expect(calls).toEqual({ ...first, lastCommit: 8, read: 1 + 2 });
 	await clock.advance(SWEEP_EVERY);
 	expect(calls).toEqual({ ...first, lastCommit: 16, read: 2 + 2 });

@@ -95,8 +95,8 @@ class MapTx implements Tx {
 		return this.#partition.queue(queue);
 	}
 
-	emit({ executionId, at, body }: EmittedEvent): void {
-		this.#events.push({ ...body, executionId, at });
+	emit({ body, ...event }: EmittedEvent): void {
+		this.#events.push({ ...body, ...event });
 	}
 
 	forget(): void {}

@@ -61,7 +61,7 @@ export class Checker {
 
 	/** A unit is about to be applied. */
 	observe(partition: SimPartition, unit: Unit, time: number): void {
-		const events = unit.events.map(({ owner, at, body }) => decodeEvent(owner, at, body));
+		const events = unit.events.map(decodeEvent);
 		this.#checkTimes(unit, events, time);
 		this.workers.observe(unit);
 		for (const key of unit.removed) {

@@ -161,8 +161,19 @@ export class SimStore implements Store {
 		return this.#ask(partition, (at, time) => ({ time, queues: at.queueNames(prefix) }));
 	}
 
-	events(partition: number, owner: string | undefined, after: LogPosition | undefined, count: number) {
-		return this.#ask(partition, (at, time) => ({ time, events: at.events(owner, after, count) }));
+	events(partition: number, log: string, owner: string | undefined, after: LogPosition | undefined, count: number) {
+		return this.#ask(partition, (at, time) => ({ time, events: at.events(log, owner, after, count) }));
+	}
+
+	logs(partition: number) {
+		return this.#ask(partition, (at, time) => ({ time, logs: [...at.logs.keys()].sort() }));
+	}
+
+	oldestForgotten(partition: number) {
+		return this.#ask(partition, (at, time) => {
+			const oldest = at.oldestForgotten();
+			return { time, ...(oldest === undefined ? undefined : { at: oldest }) };
+		});
 	}
 
 	trimEvents(partition: number, before: number) {

@@ -7,9 +7,12 @@ import { Redis } from "iovalkey";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type Notice, type RecordFormat, type Store, type StoreOptions, unitOf } from "../../src/store/port.ts";
 import { LIBRARY_HASH } from "../../src/store/valkey/function-library.ts";
-import { LIBRARY, LIBRARY_VERSION } from "../../src/store/valkey/library.ts";
+import { LIBRARY_VERSION } from "../../src/store/valkey/function-names.ts";
+import { LIBRARY } from "../../src/store/valkey/library.ts";
 import { openValkeyStore } from "../../src/store/valkey/open.ts";
 import { realPatience } from "../../src/store/valkey/patience.ts";
+import { partitionTags } from "../../src/store/valkey/slots.ts";
+import { parseValkeyUrl } from "../../src/store/valkey/url.ts";
 import { recordsOf } from "../conformance/scanned.ts";
 import { format } from "../conformance/stores.ts";
 import { entry, put } from "../conformance/trial.ts";
@@ -223,6 +226,39 @@ describe.runIf(hasValkey())("opening a store on Valkey", () => {
 			await expectMigrated(url);
 			await expectMigrated(url);
 			expect(await refusal(open(url, { format: first }))).toMatchObject({ code: "store_too_new" });
+		});
+
+		it("has its one log told apart by namespace, with histories and what was forgotten", async () => {
+			const url = newUrl();
+			const before: RecordFormat = { format: 3, migrate: (_from, _key, doc) => doc, indexOf: () => [] };
+			await (await openValkeyStore(url, { partitions: 1, format: before })).close();
+			const { prefix } = parseValkeyUrl(url);
+			const tag = `${prefix}{${partitionTags(1)[0]}}`;
+			const told = (at: number, owner: string, fields: object) => {
+				const body = JSON.stringify({ seq: 1, ...fields });
+				return `${at} ${owner.length} ${body.length} ${owner}${body}`;
+			};
+			await client.hset(`${tag}h`, { time: 50, commits: 2 });
+			await client.hset(`${tag}l`, {
+				1: told(10, "kept", { namespace: "one" }) + told(10, "gone", { namespace: "two" }),
+				2: `x${told(20, "kept", { namespace: "one", flowId: "fl" })}`,
+			});
+			await client.zadd(`${tag}o`, 1, "1");
+			await client.set(`${tag}v:kept`, `${"0".repeat(14)} 1 2`);
+			const stores = await Promise.all([1, 2].map(() => open(url, { format: { ...before, format: 4 } })));
+			for (const store of stores) {
+				expect((await store.logs(0)).logs).toEqual(["one", "two"]);
+				const { events } = await store.events(0, "one", "kept", undefined, 10);
+				expect(events.map(({ at, group, commit, index }) => [at, group, commit, index])).toEqual([
+					[10, undefined, 1, 0],
+					[20, "fl", 2, 1],
+				]);
+				expect((await store.events(0, "two", "gone", undefined, 10)).events).toEqual([]);
+				expect((await store.events(0, "two", undefined, undefined, 10)).events).toMatchObject([{ owner: "gone" }]);
+			}
+			expect(await client.exists(`${tag}l`, `${tag}s`, `${tag}o`)).toBe(0);
+			expect((await stores[0]?.trimEvents(0, 30))?.trimmed).toBe(1);
+			expect((await stores[0]?.logs(0))?.logs).toEqual(["one"]);
 		});
 
 		it("is brought up to date by several at once", async () => {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { FORMAT } from "../../src/kernel/format.ts";
 import { LIBRARY_HASH } from "../../src/store/valkey/function-library.ts";
-import { LIBRARY_VERSION } from "../../src/store/valkey/library.ts";
+import { LIBRARY_VERSION } from "../../src/store/valkey/function-names.ts";
 
 /**
  * The function library of every release, and the format of records it came with; a release adds its line. A server with

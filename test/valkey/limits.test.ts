@@ -70,17 +70,18 @@ describe.runIf(hasValkey())("on Valkey", () => {
 		};
 		// Between any two of them ten million commits were made that nothing is left of.
 		for (const [n, owner] of owners.entries()) {
-			await apply({ events: [{ owner, at: 10 * n, body: owner }] }, n + 1);
+			await apply({ events: [{ log: "tenant", owner, at: 10 * n, body: owner }] }, n + 1);
 			await admin.hincrby(
 				partitionKeys(prefix, partitionTags(store.partitions)[home] as number).header,
 				"commits",
 				1e7,
 			);
 		}
-		const bodies = async () => (await store.events(home, undefined, undefined, 10)).events.map(({ body }) => body);
+		const bodies = async () =>
+			(await store.events(home, "tenant", undefined, undefined, 10)).events.map(({ body }) => body);
 		const before = await serverWork();
 		expect(await bodies()).toEqual(owners);
-		await apply({ forgotten: ["early", "late"] }, 4);
+		await apply({ forgotten: ["early", "late"].map((owner) => ({ log: "tenant", owner })) }, 4);
 		expect((await store.trimEvents(home, 10)).trimmed).toBe(1);
 		expect(await bodies()).toEqual(["middle", "late"]);
 		expect((await store.trimEvents(home, 30)).trimmed).toBe(1);

@@ -1,5 +1,6 @@
 import {
 	type Batch,
+	type EventEntry,
 	hasWrites,
 	type IndexEntry,
 	type LoggedEvent,
@@ -91,12 +92,19 @@ export class Traffic {
 			removed: written.filter((_, n) => n === 1),
 			indexAdded: this.#entries(),
 			indexRemoved: this.#entries(),
-			events: this.#some(KEYS, 3).map((owner) => ({ owner, at: random.integer(0, 100), body: this.#text() })),
-			forgotten: random.chance(0.15) ? [random.pick(KEYS)] : [],
+			events: this.#some(KEYS, 3).map((owner) => this.#event(owner)),
+			forgotten: random.chance(0.15) ? [random.pick(KEYS)].map((owner) => ({ log: logOf(owner), owner })) : [],
 			blobs: random.chance(0.2) ? [{ key: random.pick(KEYS), bytes: this.#bytes() }] : [],
 			blobsRemoved: random.chance(0.1) ? [random.pick(KEYS)] : [],
 			wantsTurn: random.chance(0.2),
 		});
+	}
+
+	#event(owner: string): EventEntry {
+		const log = logOf(owner);
+		const group = this.#random.pick(KEYS);
+		const event = { log, owner, at: this.#random.integer(0, 100), body: this.#text() };
+		return this.#random.chance(0.3) && logOf(group) === log ? { ...event, group } : event;
 	}
 
 	#expected(version: number): number {
@@ -113,6 +121,7 @@ export class Traffic {
 		const before = random.integer(0, 110);
 		const position = random.chance(0.5) ? { score: random.pick(SCORES), key: random.pick(KEYS) } : undefined;
 		const owner = random.chance(0.5) ? random.pick(KEYS) : undefined;
+		const log = owner === undefined ? random.pick(LOGS) : logOf(owner);
 		const behind = random.chance(0.5) ? { commit: random.integer(0, 40), index: random.integer(0, 3) } : undefined;
 		const move = (told: string, ask: Move["ask"]): Move => ({ told: `partition ${partition}: ${told}`, ask });
 		const where = (place: QueuePosition | undefined): string => (place ? ` behind ${JSON.stringify(place)}` : "");
@@ -127,8 +136,9 @@ export class Traffic {
 			move(`queues ${prefix}`, (store) => store.queues(partition, prefix)),
 			move(`sizes of queues ${prefix}`, (store) => store.queueSizes(partition, prefix)),
 			move("number of the last commit", (store) => store.lastCommit(partition)),
-			move(`${count} events of ${owner} behind ${JSON.stringify(behind)}`, async (store) => {
-				const { time, events } = await store.events(partition, owner, behind, count);
+			move("logs", (store) => store.logs(partition)),
+			move(`${count} events of ${owner} in ${log} behind ${JSON.stringify(behind)}`, async (store) => {
+				const { time, events } = await store.events(partition, log, owner, behind, count);
 				return { time, events: events.map(plain) };
 			}),
 			move(`trim before ${before}`, (store) => store.trimEvents(partition, before)),
@@ -173,14 +183,26 @@ export async function contents(store: Store, partition: number): Promise<unknown
 		queues: await Promise.all(queues.map(async (name) => [name, (await store.first(partition, name, 10_000)).entries])),
 		commits: (await store.lastCommit(partition)).commit,
 		time: (await store.read(partition, [])).time,
-		log: (await store.events(partition, undefined, undefined, 100_000)).events.map(plain),
+		logs: await Promise.all(
+			(await store.logs(partition)).logs.map(async (log) => [
+				log,
+				(await store.events(partition, log, undefined, undefined, 100_000)).events.map(plain),
+			]),
+		),
 		histories: await Promise.all(
-			KEYS.map(async (key) => (await store.events(partition, key, undefined, 100_000)).events.map(plain)),
+			KEYS.map(async (key) => (await store.events(partition, logOf(key), key, undefined, 100_000)).events.map(plain)),
 		),
 	};
 }
 
-const plain = ({ owner, at, body, commit, index }: LoggedEvent): unknown[] => [owner, at, body, commit, index];
+const plain = ({ owner, group, at, body, commit, index }: LoggedEvent): unknown[] => [
+	...[owner, group === owner ? undefined : group, at, body, commit, index],
+];
+
+const LOGS = ["a", "b", "c"];
+
+/** All of an owner, or of a group, goes into one log. */
+const logOf = (owner: string): string => LOGS[KEYS.indexOf(owner) % LOGS.length] as string;
 
 /** Those no store may take for being on their way still, however many it remembers; only what writes is remembered. */
 function lateCopies(sent: readonly Batch[], inFlight: number): Batch[] {

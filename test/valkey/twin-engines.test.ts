@@ -64,8 +64,13 @@ async function contents(store: Store, partition: number): Promise<unknown> {
 	const { queues } = await store.queues(partition, "");
 	const keys = await blobKeysOf(store, partition);
 	const records = await recordsOf(store, partition);
-	const { events } = await store.events(partition, undefined, undefined, 100_000);
-	const byOwner = (owner: string) => store.events(partition, owner, undefined, 100_000);
+	const { logs } = await store.logs(partition);
+	const all = await Promise.all(logs.map((log) => store.events(partition, log, undefined, undefined, 100_000)));
+	const events = all.flatMap((page) => page.events);
+	const byOwner = async (owner: string) => {
+		const pages = await Promise.all(logs.map((log) => store.events(partition, log, owner, undefined, 100_000)));
+		return { events: pages.flatMap((page) => page.events) };
+	};
 	return {
 		records: records.map(({ key, doc }) => [key, doc]),
 		blobs: await Promise.all(
@@ -78,7 +83,7 @@ async function contents(store: Store, partition: number): Promise<unknown> {
 		queues: await Promise.all(
 			queues.map(async (name) => [name, (await store.first(partition, name, 100_000)).entries]),
 		),
-		events: events.map(({ owner, at, body }) => [owner, at, body]),
+		events: events.map(({ log, owner, group, at, body }) => [log, owner, group, at, body]),
 		histories: await Promise.all(records.map(async ({ key }) => (await byOwner(key)).events.map(({ body }) => body))),
 	};
 }

@@ -102,7 +102,7 @@ export class LocalExecutions implements ExecutionCalls {
 			return isLast || page.length > 0 ? page : undefined;
 		});
 		return {
-			events: events.map(({ owner, at, body }) => decodeEvent(owner, at, body)),
+			events: events.map(decodeEvent),
 			nextCursor: cursorAt(events.at(-1) ?? after ?? { commit: 0, index: 0 }),
 		};
 	}
@@ -118,7 +118,7 @@ export class LocalExecutions implements ExecutionCalls {
 				return page.length > 0 || signal?.aborted ? page : undefined;
 			});
 			for (const logged of events) {
-				yield { cursor: cursorAt(logged), event: decodeEvent(logged.owner, logged.at, logged.body) };
+				yield { cursor: cursorAt(logged), event: decodeEvent(logged) };
 			}
 			after = events.at(-1) ?? after;
 		}
@@ -126,8 +126,9 @@ export class LocalExecutions implements ExecutionCalls {
 
 	/** Read after the execution itself, so that what was deleted has no events left to show. */
 	async #eventsAfter(id: string, after: LogPosition | undefined, limit: number): Promise<LoggedEvent[]> {
-		const { runner } = await this.#session.read(id);
-		return (await runner.ask((store, partition) => store.events(partition, id, after, limit))).events;
+		const { record, runner } = await this.#session.read(id);
+		const { namespace } = record;
+		return (await runner.ask((store, partition) => store.events(partition, namespace, id, after, limit))).events;
 	}
 
 	async attempts(id: string) {

@@ -2,7 +2,7 @@ import type { FeedCalls } from "../../contract/backend.ts";
 import { FlowFabricError } from "../../contract/errors.ts";
 import { type FeedRequest, feedRequest } from "../../contract/feed.ts";
 import type { EventPage } from "../../contract/replies.ts";
-import { EVENT_LOG } from "../../store/port.ts";
+import { logSubject } from "../../store/port.ts";
 import { readTrimMark } from "../duties/event-trimmer.ts";
 import { decodeFeedCursor, encodeFeedCursor, type FeedPosition, LAST_INDEX } from "../reading/feed-cursor.ts";
 import { readFeedPage } from "../reading/feed-page.ts";
@@ -22,7 +22,7 @@ export class LocalFeed implements FeedCalls {
 		const { engine } = this.#session;
 		engine.refuseIfClosed();
 		const deadline = engine.clock.monotonic() + waitMs;
-		const changes = waitMs > 0 ? this.#listen(signal) : undefined;
+		const changes = waitMs > 0 ? this.#listen(namespace, signal) : undefined;
 		try {
 			let positions = await this.#positions(cursor);
 			for (;;) {
@@ -57,12 +57,13 @@ export class LocalFeed implements FeedCalls {
 	}
 
 	/** Hears of appended events from here on: what comes while a page is read is not slept through. */
-	#listen(signal: AbortSignal | undefined) {
+	#listen(namespace: string, signal: AbortSignal | undefined) {
 		const { watchers, store, runners, clock } = this.#session.engine;
 		let wake = () => {};
 		let changed = new Promise<void>((resolve) => (wake = resolve));
 		const tell = () => wake();
-		const stops = [watchers.add(EVENT_LOG, tell), ...runners.map((_, partition) => store.watch(partition, EVENT_LOG))];
+		const subject = logSubject(namespace);
+		const stops = [watchers.add(subject, tell), ...runners.map((_, partition) => store.watch(partition, subject))];
 		signal?.addEventListener("abort", tell);
 		return {
 			async next(ms: number): Promise<void> {

@@ -17,8 +17,7 @@ const FIRST_LOOKS = 32;
 
 /**
  * Lets go of events that are older than a day and whose execution is gone. What will be gone is noted first: a reader who
- * comes back with an older cursor can then be told, even if this engine dies in between. Between two looks it knows how
- * old the oldest event of a partition is, and asks nothing before that one can go.
+ * comes back with an older cursor can then be told, even if this engine dies in between. A partition is asked once an hour.
  */
 export class EventTrimmer {
 	readonly #runners: readonly PartitionRunner[];
@@ -49,11 +48,12 @@ export class EventTrimmer {
 	}
 
 	async #trim(runner: PartitionRunner, partition: number): Promise<number> {
-		const before = stepOf(runner.time.now() - EVENT_RETENTION_MS);
-		const { events } = await runner.ask((store, at) => store.events(at, undefined, undefined, 1));
-		const oldest = events[0]?.at ?? runner.time.now();
+		const now = runner.time.now();
+		const before = stepOf(now - EVENT_RETENTION_MS);
+		const { at: oldest = now } = await runner.ask((store, at) => store.oldestForgotten(at));
 		const trimmed = oldest < before ? await this.#trimBefore(before, runner) : 0;
-		this.#notBefore.set(partition, stepOf(Math.max(oldest, before)) + TRIM_STEP_MS + EVENT_RETENTION_MS);
+		// What is forgotten later may be old already.
+		this.#notBefore.set(partition, stepOf(now) + TRIM_STEP_MS);
 		return trimmed;
 	}
 

@@ -2,6 +2,7 @@ import type { EmittedEvent } from "../../kernel/events.ts";
 import type { Blob } from "../../kernel/payload.ts";
 import type { Key } from "../../kernel/records/record.ts";
 import type { Entry, Tx } from "../../kernel/tx.ts";
+import type { ForgottenOwner } from "../../store/port.ts";
 import type { QueueHeads } from "./queue-heads.ts";
 import type { CachedRecord, RecordCache } from "./record-cache.ts";
 
@@ -50,7 +51,7 @@ export class Transaction implements Tx {
 	readonly writes: WrittenRecord[] = [];
 	readonly events: EmittedEvent[] = [];
 	looked: readonly string[] = NONE;
-	forgotten: readonly string[] = NONE;
+	forgotten: readonly ForgottenOwner[] = NONE;
 	blobs: readonly Blob[] = NONE;
 	blobsRemoved: readonly string[] = NONE;
 	missingKeys: readonly string[] = NONE;
@@ -132,8 +133,8 @@ export class Transaction implements Tx {
 		this.events.push(event);
 	}
 
-	forget(executionId: string): void {
-		this.forgotten = [...this.forgotten, executionId];
+	forget({ id, namespace }: { id: string; namespace: string }): void {
+		this.forgotten = [...this.forgotten, { log: namespace, owner: id }];
 	}
 
 	putBlob(blob: Blob): void {

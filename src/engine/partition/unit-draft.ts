@@ -2,7 +2,7 @@ import { type EmittedEvent, encodeEvent } from "../../kernel/events.ts";
 import type { Blob } from "../../kernel/payload.ts";
 import type { Placement } from "../../kernel/placement.ts";
 import { encode } from "../../kernel/records/record-types.ts";
-import type { Unit } from "../../store/port.ts";
+import type { EventEntry, ForgottenOwner, Unit } from "../../store/port.ts";
 import type { Running } from "./running.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -22,7 +22,7 @@ export interface Write {
 /** What goes with the records of a unit. */
 interface Beside {
 	events: readonly EmittedEvent[];
-	forgotten: readonly string[];
+	forgotten: readonly ForgottenOwner[];
 	blobs: readonly Blob[];
 	blobsRemoved: readonly string[];
 }
@@ -34,7 +34,7 @@ export class UnitDraft {
 	readonly expected: [key: string, version: number][];
 	readonly written: Write[] = [];
 	events: EmittedEvent[];
-	forgotten: readonly string[];
+	forgotten: readonly ForgottenOwner[];
 	blobs: readonly Blob[];
 	blobsRemoved: readonly string[];
 	committed = false;
@@ -60,16 +60,16 @@ export class UnitDraft {
 	}
 
 	append(beside: Beside): void {
-		this.events.push(...beside.events);
+		for (const event of beside.events) this.events.push(event);
 		if (beside.forgotten.length > 0) this.forgotten = [...this.forgotten, ...beside.forgotten];
 		if (beside.blobs.length > 0) this.blobs = [...this.blobs, ...beside.blobs];
 		if (beside.blobsRemoved.length > 0) this.blobsRemoved = [...this.blobsRemoved, ...beside.blobsRemoved];
 	}
 
 	absorb(other: UnitDraft): void {
-		this.commands.push(...other.commands);
+		for (const command of other.commands) this.commands.push(command);
 		for (const [key, version] of other.expected) this.expect(key, version);
-		this.written.push(...other.written);
+		for (const write of other.written) this.written.push(write);
 		this.append(other);
 	}
 
@@ -80,11 +80,7 @@ export class UnitDraft {
 			removed: [],
 			indexAdded: [],
 			indexRemoved: [],
-			events: this.events.map((event) => ({
-				owner: event.executionId,
-				at: event.at,
-				body: encodeEvent(event.body),
-			})),
+			events: this.events.map(entryOf),
 			forgotten: this.forgotten,
 			blobs: this.blobs,
 			blobsRemoved: this.blobsRemoved,
@@ -100,6 +96,12 @@ export class UnitDraft {
 		}
 		return unit;
 	}
+}
+
+function entryOf({ namespace, executionId, flowId, at, body }: EmittedEvent): EventEntry {
+	const entry: EventEntry = { log: namespace, owner: executionId, at, body: encodeEvent(body) };
+	if (flowId !== undefined) entry.group = flowId;
+	return entry;
 }
 
 function encodeWithin(key: string, record: object): string {

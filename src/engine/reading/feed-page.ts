@@ -5,40 +5,32 @@ import { readTrimMark } from "../duties/event-trimmer.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { cursorExpired, type FeedPosition } from "./feed-cursor.ts";
 
-/** Events of all namespaces looked at for one page, over all partitions. */
-const SCAN = 2000;
+/** How much is read ahead for one page, over all partitions. */
+const READ_AHEAD = 2000;
 const MOST_AT_ONCE = 256;
 const LEAST_AT_ONCE = 8;
 
 export interface FeedPage {
 	events: ExecutionEvent[];
 	positions: FeedPosition[];
-	/** More lies behind this page than was looked at. */
+	/** More lies behind this page. */
 	more: boolean;
 }
 
-/**
- * The next events of a namespace over all partitions, merged by their time. Within a partition their order is exact. It
- * stops early when it has looked at many events of others: a rare namespace costs more calls, never a long one.
- */
+/** The next events of a namespace over all partitions, merged by their time. Within a partition their order is exact. */
 export async function readFeedPage(
 	runners: readonly PartitionRunner[],
 	kernel: Kernel,
 	request: { positions: readonly FeedPosition[]; namespace: string; limit: number },
 ): Promise<FeedPage> {
 	const { positions, namespace, limit } = request;
-	const page = Math.min(MOST_AT_ONCE, Math.max(LEAST_AT_ONCE, Math.floor(SCAN / runners.length)));
+	const fair = Math.max(LEAST_AT_ONCE, Math.floor(READ_AHEAD / runners.length));
+	const page = Math.min(MOST_AT_ONCE, fair, limit);
 	const logs = runners.map((runner, n) => new PartitionLog(runner, positions[n] as FeedPosition, namespace, page));
 	const events: ExecutionEvent[] = [];
-	let scanned = 0;
-	for (;;) {
-		const unread = logs.filter((log) => log.isUnread);
-		if (unread.length > 0 && scanned < SCAN) {
-			scanned += (await Promise.all(unread.map((log) => log.load()))).reduce((sum, count) => sum + count, 0);
-			continue;
-		}
+	while (events.length < limit) {
 		// What an unread log holds may come before everything the others have.
-		if (unread.length > 0 || events.length >= limit) break;
+		await Promise.all(logs.filter((log) => log.isUnread).map((log) => log.load()));
 		const earliest = logs.reduce((best, log) =>
 			(log.head?.at ?? Infinity) < (best.head?.at ?? Infinity) ? log : best,
 		);
@@ -61,11 +53,9 @@ class PartitionLog {
 	readonly #page: number;
 	#entries: LoggedEvent[] = [];
 	#next = 0;
-	/** The last entry passed, taken or not. */
-	#passed: LoggedEvent | undefined;
+	#taken: LoggedEvent | undefined;
 	#complete = false;
 	#readAt = 0;
-	#head: { at: number; event: ExecutionEvent } | undefined;
 
 	constructor(runner: PartitionRunner, from: FeedPosition, namespace: string, page: number) {
 		this.#runner = runner;
@@ -76,18 +66,18 @@ class PartitionLog {
 
 	/** Nothing of what is known is left, and there may be more. */
 	get isUnread(): boolean {
-		return !this.#head && !this.#complete;
+		return !this.head && !this.#complete;
 	}
 
 	get head(): { at: number } | undefined {
-		return this.#head;
+		return this.#entries[this.#next];
 	}
 
-	/** Reads on; tells how many entries that brought. */
-	async load(): Promise<number> {
-		const after = this.#passed ?? this.#from;
+	/** Reads on behind what was taken. */
+	async load(): Promise<void> {
+		const after = this.#taken ?? this.#from;
 		const { events } = await this.#runner.ask((store, partition) =>
-			store.events(partition, undefined, { commit: after.commit, index: after.index }, this.#page),
+			store.events(partition, this.#namespace, undefined, { commit: after.commit, index: after.index }, this.#page),
 		);
 		// What is appended from now on is younger than this, but for what engines' clocks may differ by.
 		this.#readAt = this.#runner.time.now();
@@ -95,43 +85,25 @@ class PartitionLog {
 		this.#next = 0;
 		this.#complete = events.length < this.#page;
 		if (events.length === 0) await this.#checkEnd();
-		this.#advance();
-		return events.length;
 	}
 
 	take(): ExecutionEvent {
-		const { event } = this.#head as { event: ExecutionEvent };
-		this.#passed = this.#entries[this.#next++] as LoggedEvent;
-		this.#advance();
-		return event;
+		this.#taken = this.#entries[this.#next++] as LoggedEvent;
+		return decodeEvent(this.#taken);
 	}
 
 	/** Where the reader goes on; refused when something it had not read yet may be gone. */
 	async position(kernel: Kernel): Promise<FeedPosition> {
 		const trimmedBefore = await readTrimMark(this.#runner, kernel);
 		if (trimmedBefore > this.#from.trimmedBefore && this.#from.since < trimmedBefore) throw cursorExpired();
-		const { commit, index } = this.#passed ?? this.#from;
-		const next = this.#entries[this.#next] ?? (this.#complete ? undefined : this.#passed);
+		const { commit, index } = this.#taken ?? this.#from;
+		const next = this.#entries[this.#next] ?? (this.#complete ? undefined : this.#taken);
 		return { commit, index, since: Math.max(0, (next?.at ?? this.#readAt) - TIME_TOLERANCE_MS), trimmedBefore };
-	}
-
-	/** Passes over events of others up to the next one of the namespace. */
-	#advance(): void {
-		this.#head = undefined;
-		for (; this.#next < this.#entries.length; this.#next++) {
-			const entry = this.#entries[this.#next] as LoggedEvent;
-			const event = decodeEvent(entry.owner, entry.at, entry.body);
-			if (event.namespace === this.#namespace) {
-				this.#head = { at: entry.at, event };
-				return;
-			}
-			this.#passed = entry;
-		}
 	}
 
 	/** A position behind the end was taken in another store, or before this one was put back to an earlier state. */
 	async #checkEnd(): Promise<void> {
-		if (this.#passed) return;
+		if (this.#taken) return;
 		const { commit } = await this.#runner.ask((store, partition) => store.lastCommit(partition));
 		if (this.#from.commit > commit) throw cursorExpired();
 	}

@@ -59,17 +59,13 @@ function hide(tx: Tx, record: ExecutionRecord, deed: Deed): void {
 		// The key may by now belong to a later execution.
 		if (tx.get(key)?.executionId === record.id) tx.remove(key);
 	}
-	tx.forget(record.id);
+	tx.forget(record);
 	tx.emit({
+		namespace: record.namespace,
 		executionId: record.id,
+		...(record.flowId ? { flowId: record.flowId } : undefined),
 		at: deed.now,
-		body: {
-			seq: record.events + 1,
-			type: "deleted",
-			namespace: record.namespace,
-			...(record.flowId ? { flowId: record.flowId } : undefined),
-			actor: deed.actor,
-		},
+		body: { seq: record.events + 1, type: "deleted", actor: deed.actor },
 	});
 }
 

@@ -2,13 +2,14 @@ import {
 	type Batch,
 	type CommitReply,
 	DUE,
-	EVENT_LOG,
 	type EventEntry,
+	type ForgottenOwner,
 	hasWrites,
 	type IndexEntry,
 	isTold,
 	type LoggedEvent,
 	type LogPosition,
+	logSubject,
 	MOST_NEWS,
 	type News,
 	type Notice,
@@ -33,9 +34,10 @@ export class MemoryPartition {
 	readonly records = new Map<string, StoredRecord>();
 	readonly queues = new Map<string, SortedSet>();
 	readonly blobs = new Map<string, Uint8Array>();
-	readonly histories = new Map<string, LoggedEvent[]>();
+	readonly logs = new Map<string, MemoryEvent[]>();
 	readonly watches = new Watches();
-	log: (LoggedEvent & { orphan?: boolean })[] = [];
+	/** By log, then by owner or group. */
+	readonly #histories = new Map<string, Map<string, MemoryEvent[]>>();
 	commits = 0;
 	/** High-water mark of time: what was told once is never undercut. */
 	time = 0;
@@ -87,18 +89,33 @@ export class MemoryPartition {
 		return [...this.queues.keys()].filter((name) => name.startsWith(prefix)).sort();
 	}
 
-	events(owner: string | undefined, after: LogPosition | undefined, count: number): LoggedEvent[] {
-		const source = owner === undefined ? this.log : (this.histories.get(owner) ?? []);
-		const behind = after
-			? source.filter((e) => e.commit > after.commit || (e.commit === after.commit && e.index > after.index))
-			: source;
-		return behind.slice(0, count);
+	events(log: string, owner: string | undefined, after: LogPosition | undefined, count: number): LoggedEvent[] {
+		const all = owner === undefined ? this.logs.get(log) : this.#histories.get(log)?.get(owner);
+		const found: LoggedEvent[] = [];
+		for (const { isForgotten: _, isTrimmed, ...event } of all ?? []) {
+			if (found.length === count) break;
+			if (isBehind(event, after) && !isTrimmed) found.push(event);
+		}
+		return found;
+	}
+
+	/** When the oldest event was whose owner is gone. */
+	oldestForgotten(): number | undefined {
+		let oldest: number | undefined;
+		for (const log of this.logs.values())
+			for (const { isForgotten, at } of log) if (isForgotten && at < (oldest ?? Infinity)) oldest = at;
+		return oldest;
 	}
 
 	trimEvents(before: number): number {
-		const kept = this.log.filter((event) => !event.orphan || event.at >= before);
-		const trimmed = this.log.length - kept.length;
-		this.log = kept;
+		let trimmed = 0;
+		for (const [name, log] of this.logs) {
+			for (const event of log) event.isTrimmed = event.isForgotten === true && event.at < before;
+			const kept = log.filter(({ isTrimmed }) => !isTrimmed);
+			trimmed += log.length - kept.length;
+			if (kept.length > 0) this.logs.set(name, kept);
+			else this.logs.delete(name);
+		}
 		return trimmed;
 	}
 
@@ -121,10 +138,11 @@ export class MemoryPartition {
 		const dueBefore = this.#nextDue();
 		let events = 0;
 		const results = batch.units.map((unit): UnitResult => {
+			const firstEvent = events;
+			events += unit.events.length;
 			const lost = this.lostOn(unit, batch.engine, time, clock);
 			if (lost) return lost;
-			this.#apply(unit, commit, events, notice);
-			events += unit.events.length;
+			this.#apply(unit, commit, firstEvent, notice);
 			return { ok: true };
 		});
 		const due = this.#nextDue();
@@ -170,7 +188,7 @@ export class MemoryPartition {
 		};
 	}
 
-	#apply(unit: Unit, commit: number, eventsBefore: number, notice: Notice): void {
+	#apply(unit: Unit, commit: number, firstEvent: number, notice: Notice): void {
 		for (const { key, doc } of unit.put) {
 			this.records.set(key, { key, version: this.versionFor(key, commit), doc });
 			if (this.watches.has(key)) notice.changed.push(key);
@@ -196,10 +214,11 @@ export class MemoryPartition {
 		for (const blob of unit.blobs) this.blobs.set(blob.key, new Uint8Array(blob.bytes));
 		for (const key of unit.blobsRemoved) this.blobs.delete(key);
 		unit.events.forEach((event, n) => {
-			this.#append(event, commit, eventsBefore + n);
+			this.#append(event, commit, firstEvent + n);
+			const subject = logSubject(event.log);
+			if (this.watches.has(subject) && !notice.changed.includes(subject)) notice.changed.push(subject);
 		});
 		for (const owner of unit.forgotten) this.#forget(owner);
-		if (unit.events.length > 0 && this.watches.has(EVENT_LOG)) notice.changed.push(EVENT_LOG);
 	}
 
 	/** What a batch wrote that filled these queues, when it is little. */
@@ -216,22 +235,36 @@ export class MemoryPartition {
 	}
 
 	#append(event: EventEntry, commit: number, index: number): void {
-		const logged = { ...event, commit, index };
-		this.log.push(logged);
-		const history = this.histories.get(event.owner);
-		if (history) history.push(logged);
-		else this.histories.set(event.owner, [logged]);
+		const logged: MemoryEvent = { ...event, commit, index };
+		addTo(this.logs, event.log, logged);
+		let histories = this.#histories.get(event.log);
+		if (!histories) this.#histories.set(event.log, (histories = new Map()));
+		addTo(histories, event.owner, logged);
+		if (event.group !== undefined && event.group !== event.owner) addTo(histories, event.group, logged);
 	}
 
-	#forget(owner: string): void {
-		for (const event of this.histories.get(owner) ?? []) (event as { orphan?: boolean }).orphan = true;
-		this.histories.delete(owner);
+	#forget({ log, owner }: ForgottenOwner): void {
+		const histories = this.#histories.get(log);
+		for (const event of histories?.get(owner) ?? []) if (event.owner === owner) event.isForgotten = true;
+		histories?.delete(owner);
 	}
 
 	#nextDue(): number | undefined {
 		return this.first(DUE, 1)[0]?.score;
 	}
 }
+
+/** Its owner may be gone; then it is trimmed when it is old, and may still stand in the history of its group. */
+type MemoryEvent = LoggedEvent & { isForgotten?: boolean; isTrimmed?: boolean };
+
+function addTo<T>(lists: Map<string, T[]>, name: string, one: T): void {
+	const list = lists.get(name);
+	if (list) list.push(one);
+	else lists.set(name, [one]);
+}
+
+const isBehind = (event: LogPosition, after: LogPosition | undefined): boolean =>
+	!after || event.commit > after.commit || (event.commit === after.commit && event.index > after.index);
 
 function pageBehind(
 	all: Iterable<string>,

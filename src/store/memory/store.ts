@@ -68,9 +68,26 @@ export class MemoryStore implements Store {
 		return reply;
 	}
 
-	async events(partition: number, owner: string | undefined, after: LogPosition | undefined, count: number) {
+	async events(
+		partition: number,
+		log: string,
+		owner: string | undefined,
+		after: LogPosition | undefined,
+		count: number,
+	) {
 		const at = this.#at(partition);
-		return { time: at.tell(this.#clock()), events: at.events(owner, after, count) };
+		return { time: at.tell(this.#clock()), events: at.events(log, owner, after, count) };
+	}
+
+	async logs(partition: number) {
+		const at = this.#at(partition);
+		return { time: at.tell(this.#clock()), logs: [...at.logs.keys()].sort() };
+	}
+
+	async oldestForgotten(partition: number) {
+		const at = this.#at(partition);
+		const oldest = at.oldestForgotten();
+		return { time: at.tell(this.#clock()), ...(oldest === undefined ? undefined : { at: oldest }) };
 	}
 
 	async trimEvents(partition: number, before: number) {

@@ -1,4 +1,4 @@
-import type { Batch, IndexEntry, Unit } from "../port.ts";
+import type { Batch, EventEntry, IndexEntry, Unit } from "../port.ts";
 
 type Value = string | number | Uint8Array;
 
@@ -27,15 +27,18 @@ function packUnit(to: PackedBatch, unit: Unit): void {
 	for (const [key, version] of unit.expected) to.push(key, version);
 	to.push(unit.put.length);
 	for (const { key, doc } of unit.put) to.push(key, doc);
-	to.push(unit.removed.length, ...unit.removed);
+	to.push(unit.removed.length);
+	for (const key of unit.removed) to.push(key);
 	packEntries(to, unit.indexAdded);
 	packEntries(to, unit.indexRemoved);
 	to.push(unit.events.length);
-	for (const { owner, at, body } of unit.events) to.push(owner, at, body);
-	to.push(unit.forgotten.length, ...unit.forgotten);
+	for (const { log, owner, group = "", at, body } of unit.events) to.push(log, owner, group, at, body);
+	to.push(unit.forgotten.length);
+	for (const { log, owner } of unit.forgotten) to.push(log, owner);
 	to.push(unit.blobs.length);
 	for (const { key, bytes } of unit.blobs) to.push(key, alone(bytes));
-	to.push(unit.blobsRemoved.length, ...unit.blobsRemoved);
+	to.push(unit.blobsRemoved.length);
+	for (const key of unit.blobsRemoved) to.push(key);
 }
 
 /** Of a part of a larger buffer, the whole buffer would cross. */
@@ -56,11 +59,18 @@ function unpackUnit(from: Unpacking): Unit {
 		removed: from.list(() => from.text()),
 		indexAdded: from.list(() => ({ queue: from.text(), score: from.number(), key: from.text() })),
 		indexRemoved: from.list(() => ({ queue: from.text(), score: from.number(), key: from.text() })),
-		events: from.list(() => ({ owner: from.text(), at: from.number(), body: from.text() })),
-		forgotten: from.list(() => from.text()),
+		events: from.list(() => unpackEvent(from)),
+		forgotten: from.list(() => ({ log: from.text(), owner: from.text() })),
 		blobs: from.list(() => ({ key: from.text(), bytes: from.bytes() })),
 		blobsRemoved: from.list(() => from.text()),
 	};
+}
+
+function unpackEvent(from: Unpacking): EventEntry {
+	const [log, owner, group] = [from.text(), from.text(), from.text()];
+	const event: EventEntry = { log, owner, at: from.number(), body: from.text() };
+	if (group !== "") event.group = group;
+	return event;
 }
 
 class Unpacking {

@@ -1,9 +1,9 @@
 import {
 	type Batch,
 	type CommitReply,
-	EVENT_LOG,
 	type IndexEntry,
 	type LogPosition,
+	logSubject,
 	type Notice,
 	type QueuePosition,
 	type Snapshot,
@@ -101,8 +101,16 @@ export class SqliteStore implements Store {
 		return this.#ask("lastCommit", partition);
 	}
 
-	events(partition: number, owner: string | undefined, after: LogPosition | undefined, count: number) {
-		return this.#ask("events", partition, owner, after, count);
+	events(partition: number, log: string, owner: string | undefined, after: LogPosition | undefined, count: number) {
+		return this.#ask("events", partition, log, owner, after, count);
+	}
+
+	logs(partition: number) {
+		return this.#ask("logs", partition);
+	}
+
+	oldestForgotten(partition: number) {
+		return this.#ask("oldestForgotten", partition);
 	}
 
 	scan(partition: number, cursor: string | undefined, count: number) {
@@ -189,7 +197,10 @@ function changedOf(batch: Batch, { results }: CommitReply, watches: Watches): st
 		if (!results[n]?.ok) return;
 		for (const { key } of unit.put) if (watches.has(key)) changed.push(key);
 		for (const key of unit.removed) if (watches.has(key)) changed.push(key);
-		if (unit.events.length > 0 && watches.has(EVENT_LOG)) changed.push(EVENT_LOG);
+		for (const { log } of unit.events) {
+			const subject = logSubject(log);
+			if (watches.has(subject) && !changed.includes(subject)) changed.push(subject);
+		}
 	});
 	return changed;
 }

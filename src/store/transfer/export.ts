@@ -28,7 +28,8 @@ export async function* exportStore(store: Exportable, format: Pick<RecordFormat,
 	}
 	for await (const { partition, event } of allEvents(store)) {
 		counts.events += 1;
-		yield text({ event: event.owner, partition, at: event.at, body: event.body });
+		const { owner, log, group, at, body } = event;
+		yield text({ event: owner, partition, log, ...(group === undefined ? undefined : { group }), at, body });
 	}
 	yield text({ end: counts });
 }
@@ -43,28 +44,34 @@ async function* blobs(store: Exportable, partition: number) {
 	}
 }
 
-/** All partitions' logs, merged by time: where partitions become fewer, a log does not jump back and forth. */
+/** Log after log, each merged by time over the partitions: where these become fewer, it does not jump back and forth. */
 async function* allEvents(store: Exportable) {
-	const logs = Array.from({ length: store.partitions }, (_, partition) => ({
-		partition,
-		log: events(store, partition),
-		event: undefined as LoggedEvent | undefined,
-	}));
-	for (const one of logs) one.event = (await one.log.next()).value ?? undefined;
+	const partitions = [...Array(store.partitions).keys()];
+	const names = await Promise.all(partitions.map(async (partition) => (await store.logs(partition)).logs));
+	for (const log of new Set(names.flat().sort())) {
+		const holders = partitions.filter((partition) => names[partition]?.includes(log));
+		yield* mergedByTime(holders.map((partition) => ({ partition, events: eventsOf(store, partition, log) })));
+	}
+}
+
+async function* mergedByTime(sources: { partition: number; events: AsyncGenerator<LoggedEvent, undefined> }[]) {
+	const heads = await Promise.all(
+		sources.map(async (source) => ({ ...source, event: (await source.events.next()).value })),
+	);
 	for (;;) {
-		const earliest = logs.reduce((best, one) =>
+		const earliest = heads.reduce((best, one) =>
 			(one.event?.at ?? Infinity) < (best.event?.at ?? Infinity) ? one : best,
 		);
 		if (!earliest.event) return;
 		yield { partition: earliest.partition, event: earliest.event };
-		earliest.event = (await earliest.log.next()).value ?? undefined;
+		earliest.event = (await earliest.events.next()).value;
 	}
 }
 
-async function* events(store: Exportable, partition: number): AsyncGenerator<LoggedEvent, undefined> {
+async function* eventsOf(store: Exportable, partition: number, log: string): AsyncGenerator<LoggedEvent, undefined> {
 	let after: LogPosition | undefined;
 	for (;;) {
-		const page = (await store.events(partition, undefined, after, EVENTS_PER_PAGE)).events;
+		const page = (await store.events(partition, log, undefined, after, EVENTS_PER_PAGE)).events;
 		yield* await withoutOrphans(store, partition, page, after);
 		if (page.length < EVENTS_PER_PAGE) return;
 		after = page.at(-1);
@@ -78,12 +85,12 @@ async function withoutOrphans(
 	page: readonly LoggedEvent[],
 	after: LogPosition | undefined,
 ): Promise<LoggedEvent[]> {
-	const inPage = new Map<string, number>();
-	for (const { owner } of page) inPage.set(owner, (inPage.get(owner) ?? 0) + 1);
 	const kept = new Set<string>();
 	await Promise.all(
-		[...inPage].map(async ([owner, count]) => {
-			for (const event of (await store.events(partition, owner, after, count)).events) kept.add(place(event));
+		[...new Map(page.map(({ owner, log }) => [owner, log]))].map(async ([owner, log]) => {
+			// A group's history holds its members' events too, and no more of both than the page.
+			const { events } = await store.events(partition, log, owner, after, page.length);
+			for (const event of events) if (event.owner === owner) kept.add(place(event));
 		}),
 	);
 	return page.filter((event) => kept.has(place(event)));

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { placeOfEarlierEvent } from "../earlier-events.ts";
 import { type RecordFormat, type Store, type Unit, unitOf } from "../port.ts";
 import { allBlobKeys, allRecords } from "../scanning.ts";
 import {
@@ -104,7 +105,9 @@ class Unpacker {
 	#unit(line: RecordLine | BlobLine | EventLine, number: number): Unit {
 		if ("blob" in line) return unitOf({ blobs: [{ key: line.blob, bytes: bytesOf(line.base64, number) }] });
 		if ("event" in line) {
-			return unitOf({ events: [{ owner: line.event, at: line.at, body: line.body }] });
+			const { event: owner, log, group, at, body } = line;
+			const place = log === undefined ? placeOfEarlierEvent(body) : { log, ...(group === undefined ? {} : { group }) };
+			return unitOf({ events: [{ ...place, owner, at, body }] });
 		}
 		const { format } = this.#options;
 		const key = line.record;
@@ -149,13 +152,13 @@ function checkEnd(told: Counts, found: Counts, line: number): void {
 
 async function refuseUnlessEmpty(store: Store): Promise<void> {
 	for (let partition = 0; partition < store.partitions; partition++) {
-		const [{ commit }, events, queues] = await Promise.all([
+		const [{ commit }, { logs }, { queues }] = await Promise.all([
 			store.lastCommit(partition),
-			store.events(partition, undefined, undefined, 1),
+			store.logs(partition),
 			store.queues(partition, ""),
 		]);
 		const empty = commit === 0 || (await isEmpty(allRecords(store, partition, 1), allBlobKeys(store, partition, 1)));
-		if (!empty || events.events.length + queues.queues.length > 0) {
+		if (!empty || logs.length + queues.length > 0) {
 			throw new ImportError(`the store is not empty: partition ${partition} holds something; import into a new one`);
 		}
 	}

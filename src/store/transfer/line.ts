@@ -28,6 +28,9 @@ export interface EventLine {
 	/** The owner. */
 	event: string;
 	partition: number;
+	/** Left out by versions that had no logs: the body says it. */
+	log?: string;
+	group?: string;
 	at: number;
 	body: string;
 }
@@ -61,6 +64,8 @@ const forms: Record<string, Fields> = {
 	event: { event: "string", partition: "number", at: "number", body: "string" },
 };
 
+const optional: Record<string, Fields> = { event: { log: "string", group: "string" } };
+
 const counts: Fields = { records: "number", blobs: "number", events: "number" };
 
 export function parseLine(text: string, line: number): Line {
@@ -78,6 +83,8 @@ export function parseLine(text: string, line: number): Line {
 	const kind = Object.keys(forms).find((name) => name in fields);
 	if (!kind) throw new ImportError("is none of header, record, blob, event, end", line);
 	check(fields, forms[kind] ?? {}, line);
+	for (const [name, type] of Object.entries(optional[kind] ?? {}))
+		if (fields[name] !== undefined) check(fields, { [name]: type }, line);
 	return fields as unknown as Line;
 }
 

@@ -1,7 +1,7 @@
 import type { CheckUp } from "../port.ts";
 import { durabilityOf, durabilityWarnings } from "./durability.ts";
 import { LIBRARY_HASH, loadedLibrary } from "./function-library.ts";
-import { LIBRARY_VERSION } from "./library.ts";
+import { LIBRARY_VERSION } from "./function-names.ts";
 import type { Node } from "./node.ts";
 import { infoOf, type ServerInfo } from "./server-info.ts";
 import { versionIn } from "./server-version.ts";

@@ -1,19 +1,32 @@
-import { type Batch, DUE, hasWrites, type IndexEntry, type Unit } from "../port.ts";
+import { type Batch, DUE, type EventEntry, hasWrites, type IndexEntry, type Unit } from "../port.ts";
 import { eventText } from "./event-log.ts";
-import { functionName } from "./library.ts";
+import { functionName } from "./function-names.ts";
 import type { PartitionKeys } from "./partition-keys.ts";
 import { RespBuffer } from "./resp-buffer.ts";
 import { toText } from "./text.ts";
 
 /** Versions are compared as text of this width, so that the function never takes one apart. */
 export const VERSION_WIDTH = 14;
-const LENGTH_WIDTH = 10;
+/** Which unit told of how much of a log: digits of its number, then of the length. */
+export const UNIT_WIDTH = 5;
+export const LENGTH_WIDTH = 10;
 /** The most names of one kind in a batch. */
 const PLACES = 128 * 128;
 /** Room for numbers at first; it grows with the largest batch. */
 const FIRST_NUMBERS = 4096;
-/** Shape, clock, heard, engine, number, at, versions, channel, own channel, partition, events, lengths. */
-const FIXED_ARGS = 12;
+/** What every call begins with. */
+export const COMMIT_ARGS = [
+	"shape",
+	"clock",
+	"heard",
+	"engine",
+	"number",
+	"at",
+	"versions",
+	"channel",
+	"ownChannel",
+	"partition",
+] as const;
 
 const STARTING = openingOf(functionName("start"));
 const COMMITTING = openingOf(functionName("commit"));
@@ -33,13 +46,14 @@ export interface CallSettings {
 /**
  * Makes the call of the `commit` or `start` function for a batch: one call, whatever the batch holds, ready to be sent.
  *
- *   keys   the partition's own; the version of every record named, then the document of each; queues; blobs
- *   args   shape, clock, time heard, engine, number, at, versions expected, channel, own channel, partition, all events, their lengths
- *          by unit, scores, then documents and blobs in the order of their units
- *   shape  units, records, queues, blobs, place of the due queue, length of a key's prefix, scores, whether it writes,
- *          whether an entry is moved by two units; then per unit whether it wants a turn and, each with its count in
- *          front: records expected, put, removed; owners told of, forgotten; blobs put, removed; entries removed, added
- *          (queue, record and score)
+ *   keys   the partition's own; the version of every record named, then the document of each; queues; blobs; logs, then
+ *          the stretches of each
+ *   args   what every call begins with; of every log its events and how much of them each unit told of; scores; then
+ *          documents and blobs in the order of their units
+ *   shape  units, records, queues, blobs, logs, place of the due queue, length of a key's prefix, scores, whether it
+ *          writes, whether an entry is moved by two units, whether it is vouched for; then per unit whether it wants a
+ *          turn and, each with its count in front: records expected, put, removed; events (log, owner, group or 0);
+ *          owners forgotten (log, owner); blobs put, removed; entries removed, added (queue, record and score)
  *
  * Everything is named by its place, counted from 1 as in Lua.
  */
@@ -47,14 +61,17 @@ export class CommitCall {
 	readonly #call = new RespBuffer();
 	readonly #bodies = new RespBuffer();
 	readonly #versions = new RespBuffer();
-	/** By unit. */
-	#events: string[] = [];
+	/** By the place of their log: what each unit told of. */
+	#events: { unit: number; text: string }[][] = [];
+	/** Events so far. */
+	#eventCount = 0;
 	readonly #lengths = new RespBuffer();
 	readonly #packed = new RespBuffer();
 	readonly #shape = new Numbers();
 	readonly #records = new Places<string>();
 	readonly #queues = new Places<string>();
 	readonly #blobs = new Places<string>();
+	readonly #logs = new Places<string>();
 	readonly #scores = new Places<number>();
 	#bodyCount = 0;
 	/** By place of a record: the unit, counted from 1, that moves an entry of it, or 0. */
@@ -65,9 +82,10 @@ export class CommitCall {
 	encode(keys: PartitionKeys, batch: Batch, settings: CallSettings): Buffer {
 		for (const part of [this.#call, this.#bodies, this.#versions, this.#lengths, this.#packed]) part.clear();
 		this.#events = [];
+		this.#eventCount = 0;
 		this.#shape.clear();
 		this.#movedBy.fill(0, 0, this.#records.size + 1);
-		for (const places of [this.#records, this.#queues, this.#blobs, this.#scores]) places.clear();
+		for (const places of [this.#records, this.#queues, this.#blobs, this.#logs, this.#scores]) places.clear();
 		this.#bodyCount = 0;
 		this.#movedTwice = false;
 		this.#writes = false;
@@ -94,14 +112,12 @@ export class CommitCall {
 		shape.push(unit.removed.length);
 		for (const key of unit.removed) shape.push(records.of(key));
 		shape.push(unit.events.length);
-		let events = "";
-		for (const event of unit.events) {
-			shape.push(records.of(event.owner));
-			events += eventText(event);
-		}
-		this.#events.push(events);
+		for (const event of unit.events) this.#takeEvent(event, number);
 		shape.push(unit.forgotten.length);
-		for (const owner of unit.forgotten) shape.push(records.of(owner));
+		for (const { log, owner } of unit.forgotten) {
+			shape.push(this.#logs.of(log));
+			shape.push(records.of(owner));
+		}
 		shape.push(unit.blobs.length);
 		for (const { key, bytes } of unit.blobs) {
 			shape.push(this.#blobs.of(key));
@@ -113,6 +129,18 @@ export class CommitCall {
 		this.#takeEntries(unit.indexAdded, number);
 		this.#bodyCount += unit.put.length + unit.blobs.length;
 		this.#writes ||= hasWrites(unit);
+	}
+
+	#takeEvent(event: EventEntry, unit: number): void {
+		const log = this.#logs.of(event.log);
+		this.#shape.push(log);
+		this.#shape.push(this.#records.of(event.owner));
+		this.#shape.push(event.group === undefined || event.group === event.owner ? 0 : this.#records.of(event.group));
+		const text = eventText(event, this.#eventCount++);
+		const told = (this.#events[log] ??= []);
+		const last = told.at(-1);
+		if (last?.unit === unit) last.text += text;
+		else told.push({ unit, text });
 	}
 
 	/** Units that move an entry of the same record do so one after the other; all others are moved together. */
@@ -131,9 +159,10 @@ export class CommitCall {
 
 	#write({ fixed, prefixes }: PartitionKeys, batch: Batch, settings: CallSettings): Buffer {
 		const call = this.#call;
-		const [records, queues, blobs, scores] = [this.#records, this.#queues, this.#blobs, this.#scores];
-		const keyCount = fixed.length + 2 * records.size + queues.size + blobs.size;
-		const counts = [batch.units.length, records.size, queues.size, blobs.size, queues.find(DUE)];
+		const [records, queues, blobs] = [this.#records, this.#queues, this.#blobs];
+		const [logs, scores] = [this.#logs, this.#scores];
+		const keyCount = fixed.length + 2 * records.size + queues.size + blobs.size + 2 * logs.size;
+		const counts = [batch.units.length, records.size, queues.size, blobs.size, logs.size, queues.find(DUE)];
 		counts.push(
 			prefixes.version.length,
 			scores.size,
@@ -144,7 +173,7 @@ export class CommitCall {
 		pack(this.#packed, counts, this.#shape.all());
 
 		call.ascii("*");
-		call.digits(3 + keyCount + FIXED_ARGS + scores.size + this.#bodyCount);
+		call.digits(3 + keyCount + COMMIT_ARGS.length + 2 * logs.size + scores.size + this.#bodyCount);
 		call.ascii("\r\n");
 		call.ascii(batch.startsWork ? STARTING : COMMITTING);
 		call.bulkText(String(keyCount));
@@ -152,6 +181,7 @@ export class CommitCall {
 		call.bulkNames([prefixes.version, prefixes.record], records.names);
 		for (const name of queues.names) call.bulkName(prefixes.queue, name);
 		for (const key of blobs.names) call.bulkName(prefixes.blob, key);
+		call.bulkNames([prefixes.log, prefixes.stretches], logs.names);
 		call.bulk(this.#packed);
 		call.bulkText(settings.clock);
 		call.bulkText(String(settings.heard));
@@ -162,14 +192,21 @@ export class CommitCall {
 		call.bulkText(settings.channel);
 		call.bulkText(settings.ownChannel);
 		call.bulkText(String(settings.partition));
-		const events = this.#events.join("");
-		const isAscii = call.bulkText(events);
-		for (const text of this.#events)
-			this.#lengths.digits(isAscii ? text.length : Buffer.byteLength(text), LENGTH_WIDTH);
-		call.bulk(this.#lengths);
+		for (let log = 1; log <= logs.size; log++) this.#writeEvents(this.#events[log] ?? []);
 		for (const score of scores.names) call.bulkText(String(score));
 		call.append(this.#bodies);
 		return call.take();
+	}
+
+	#writeEvents(told: readonly { unit: number; text: string }[]): void {
+		const call = this.#call;
+		const isAscii = call.bulkText(told.length === 1 ? (told[0]?.text ?? "") : told.map(({ text }) => text).join(""));
+		this.#lengths.clear();
+		for (const { unit, text } of told) {
+			this.#lengths.digits(unit, UNIT_WIDTH);
+			this.#lengths.digits(isAscii ? text.length : Buffer.byteLength(text), LENGTH_WIDTH);
+		}
+		call.bulk(this.#lengths);
 	}
 }
 

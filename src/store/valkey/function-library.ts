@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { StoreError } from "../port.ts";
-import { LIBRARY, LIBRARY_VERSION } from "./library.ts";
+import { LIBRARY_VERSION } from "./function-names.ts";
+import { LIBRARY } from "./library.ts";
 import type { Node } from "./node.ts";
 
 const NAME = "flowfabric";

@@ -1,12 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { type IndexEntry, type QueuePosition, type RecordFormat, type Unit, unitOf } from "../port.ts";
 import { allRecords } from "../scanning.ts";
+import { moveEarlierLog } from "./earlier-log.ts";
+import type { Call } from "./node.ts";
+import { partitionKeys } from "./partition-keys.ts";
 import type { Servers } from "./servers.ts";
 import type { StoreSettings } from "./settings.ts";
-import { slotOf } from "./slots.ts";
+import { partitionTags, slotOf } from "./slots.ts";
 import type { ValkeyStore } from "./store.ts";
 
 const PAGE = 500;
+/** The first format in which every namespace has a log of its own. */
+const LOGS_SINCE = 4;
 
 /**
  * Brings every document up to this version's format and builds the index anew, by commits like any others. It may be
@@ -16,6 +21,7 @@ const PAGE = 500;
  * - Then the number of every partition's latest commit is noted, once for all who migrate. A record with a higher
  *   version was written since, in the new format; no other is touched twice, since a unit names the version it read.
  * - Entries are added where records want them, and afterwards those that no record wants are taken away.
+ * - Events move first: whatever is committed from then on goes where they have gone.
  */
 export async function migrateRecords(
 	store: ValkeyStore,
@@ -25,6 +31,7 @@ export async function migrateRecords(
 ): Promise<void> {
 	const note = `${servers.url.prefix}migration:${from}:${format.format}`;
 	const marks = await noteMarks(store, servers, note);
+	if (from < LOGS_SINCE) await moveEarlierLogs(store.partitions, servers);
 	for (let partition = 0; partition < store.partitions; partition++) {
 		const sender = new MigrationSender(store, partition);
 		for await (const { key, version, doc } of allRecords(store, partition, PAGE)) {
@@ -38,6 +45,15 @@ export async function migrateRecords(
 			await sender.add(unitOf({ expected: [[entry.key, version]], indexRemoved: [entry] }));
 		}
 		await sender.flush();
+	}
+}
+
+async function moveEarlierLogs(partitions: number, servers: Servers): Promise<void> {
+	for (const tag of partitionTags(partitions)) {
+		const slot = slotOf(String(tag));
+		await moveEarlierLog(partitionKeys(servers.url.prefix, tag), async <T>(call: Call) => {
+			return (await servers.call(slot, call)) as T;
+		});
 	}
 }
 

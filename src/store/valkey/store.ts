@@ -13,9 +13,10 @@ import type {
 	UnitResult,
 } from "../port.ts";
 import { checkUp } from "./check-up.ts";
-import { CommitCall, VERSION_WIDTH } from "./commit-call.ts";
-import { decodeEvents, isBehind, trimEntry } from "./event-log.ts";
-import { functionName } from "./library.ts";
+import { CommitCall } from "./commit-call.ts";
+import { concerns, decodeEvents, isBehind, parseForgotten } from "./event-log.ts";
+import { type FunctionName, functionName } from "./function-names.ts";
+import { LogTrimmer } from "./log-trimmer.ts";
 import type { Call } from "./node.ts";
 import { readNotice } from "./notice.ts";
 import type { NoticeLine } from "./notice-line.ts";
@@ -31,7 +32,6 @@ const SCAN_STEP = 1000;
 /** A page ends after this many steps although little was found: where many partitions share a server, most of what a
  * step goes over is others'. */
 const MOST_SCAN_STEPS = 16;
-const TRIM_STEP = 256;
 /** What an engine was answered is kept for so long after its last batch. */
 const ANSWERS_MS = 86_400_000;
 
@@ -172,69 +172,77 @@ export class ValkeyStore implements Store {
 		return reply;
 	}
 
-	async events(partition: number, owner: string | undefined, after: LogPosition | undefined, count: number) {
+	async events(
+		partition: number,
+		log: string,
+		owner: string | undefined,
+		after: LogPosition | undefined,
+		count: number,
+	) {
 		const at = this.#at(partition);
-		const declared = [at.header, at.log, at.stretches, ...(owner === undefined ? [] : [at.version(owner)])];
 		const events: LoggedEvent[] = [];
 		for (let from = after?.commit ?? 1; ; ) {
-			// The first entry may hold nothing but what was seen already.
-			const range = [String(from), String(count + 1)];
-			const [time, entries, on] = await this.#call<string[], number>(at, "events", declared, ...range);
-			for (const event of decodeEvents(entries))
-				if (isBehind(event, after) && (owner === undefined || event.owner === owner)) events.push(event);
+			const { time, entries, on } = await this.#entries(at, log, owner, from, count);
+			for (const event of decodeEvents(log, entries))
+				if (isBehind(event, after) && concerns(event, owner)) events.push(event);
 			if (!on || events.length >= count) return { time, events: events.slice(0, count) };
 			from = on;
 		}
 	}
 
+	/** Entries of a log from a commit on, and where to go on behind them. */
+	async #entries(at: Place, log: string, owner: string | undefined, from: number, count: number) {
+		// The first entry may hold nothing but what was seen already.
+		const range = [String(from), String(count + 1)];
+		const [time, entries, on] =
+			owner === undefined
+				? await this.#call<string[], number>(at, "events", [at.header, at.log(log), at.stretches(log)], ...range)
+				: await this.#call<string[], number>(
+						at,
+						"history",
+						[at.header, at.log(log), at.version(owner), at.chunks],
+						...range,
+						toText(owner),
+					);
+		return { time, entries, on };
+	}
+
+	async logs(partition: number) {
+		const at = this.#at(partition);
+		const [time, logs] = await this.#call<string[]>(at, "ask", [at.header, at.logs], "ZRANGE", "0", "-1");
+		return { time, logs: logs.map(fromText) };
+	}
+
+	async oldestForgotten(partition: number) {
+		const at = this.#at(partition);
+		const range = ["ZRANGE", "0", "0", "WITHSCORES"];
+		const [time, [member, commit = "0"]] = await this.#call<string[]>(at, "ask", [at.header, at.forgotten], ...range);
+		if (member === undefined) return { time };
+		const { log } = parseForgotten(member);
+		const text = await this.#plain<string | null>(at, ["HGET", at.log(log), commit]);
+		// Somebody may be trimming it: then there is something to trim.
+		return { time, at: decodeEvents(log, [commit, text ?? ""])[0]?.at ?? 0 };
+	}
+
 	async trimEvents(partition: number, before: number) {
 		const at = this.#at(partition);
 		await this.#call(at, "sweep", [at.header, at.watched], String(ANSWERS_MS));
-		let trimmed = 0;
-		for (let from = 0; ; ) {
-			const range = [`(${from}`, "+inf", "BYSCORE", "LIMIT", "0", String(TRIM_STEP)];
-			const [time, commits] = await this.#call<string[]>(at, "ask", [at.header, at.orphaned], "ZRANGE", ...range);
-			const page = await this.#trimEntries(at, commits, before);
-			trimmed += page.trimmed;
-			// What comes later is younger still.
-			if (commits.length < TRIM_STEP || !page.isOld) return { time, trimmed };
-			from = Number(commits.at(-1));
-		}
-	}
-
-	/** Trims some entries of the log; says whether any event in them was old enough to go. */
-	async #trimEntries(at: Place, commits: readonly string[], before: number) {
-		if (commits.length === 0) return { trimmed: 0, isOld: false };
-		const texts = await this.#plain<(string | null)[]>(at, ["HMGET", at.log, ...commits]);
-		const events = decodeEvents(commits.flatMap((commit, n) => [commit, texts[n] ?? ""]));
-		const owners = [...new Set(events.map(({ owner }) => owner))];
-		const histories = await this.#histories(at, owners);
-		const trims = commits.map((commit, n) => this.#trimEntry(at, commit, texts[n] ?? "", histories, before));
-		const trimmed = (await Promise.all(trims)).reduce((sum, one) => sum + one, 0);
-		return { trimmed, isOld: events.some((event) => event.at < before) };
-	}
-
-	async #trimEntry(
-		at: Place,
-		commit: string,
-		text: string,
-		histories: ReadonlyMap<string, string>,
-		before: number,
-	): Promise<number> {
-		const { left, trimmed, waits, kept } = trimEntry(Number(commit), text, histories, before);
-		if (trimmed === 0 && waits) return 0;
-		const declared = [at.header, at.log, at.stretches, at.orphaned, ...[...kept].map(at.version)];
-		const change = [commit, text, left, waits ? "0" : "1"];
-		const seen = [...kept].map((owner) => histories.get(owner) ?? "");
-		const [, done] = await this.#call<number>(at, "trim", declared, ...change, ...seen);
-		return done * trimmed;
-	}
-
-	/** What the server keeps of these owners' histories. */
-	async #histories(at: Place, owners: readonly string[]): Promise<Map<string, string>> {
-		if (owners.length === 0) return new Map();
-		const found = await this.#plain<(string | null)[]>(at, ["MGET", ...owners.map(at.version)]);
-		return new Map(owners.map((owner, n) => [owner, (found[n] ?? "").slice(VERSION_WIDTH)]));
+		const trimmer = new LogTrimmer({
+			read: (log, commits) => this.#plain(at, ["HMGET", at.log(log), ...commits.map(String)]),
+			replace: async (log, commit, text, left) => {
+				const declared = [at.header, at.log(log), at.stretches(log), at.logs];
+				const [, done] = await this.#call<number>(at, "trim", declared, String(commit), text, left, toText(log));
+				return done === 1;
+			},
+			page: async (from, count) => {
+				const range = ["ZRANGE", String(from), String(from + count - 1)];
+				return (await this.#call<string[]>(at, "ask", [at.header, at.forgotten], ...range))[1];
+			},
+			drop: (members) => this.#plain(at, ["ZREM", at.forgotten, ...members]),
+			move: (member, commit) => this.#plain(at, ["ZADD", at.forgotten, "XX", String(commit), member]),
+		});
+		const trimmed = await trimmer.trim(before);
+		return { time: at.heard, trimmed };
 	}
 
 	async scan(partition: number, cursor: string | undefined, count: number) {
@@ -336,7 +344,7 @@ export class ValkeyStore implements Store {
 
 	async #call<T, More = undefined>(
 		at: Place,
-		name: Parameters<typeof functionName>[0],
+		name: FunctionName,
 		keys: string[],
 		...args: string[]
 	): Promise<[time: number, answer: T, more: More]> {

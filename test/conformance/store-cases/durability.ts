@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Case, check, entry, event, put, remove, unit } from "../trial.ts";
+import { type Case, check, entry, event, gone, LOG, put, remove, unit } from "../trial.ts";
 
 export function durabilityCases(test: Case): void {
 	test("records keep their documents and versions when the store is opened again", async (trial) => {
@@ -49,10 +49,10 @@ export function durabilityCases(test: Case): void {
 
 	test("events, and who was forgotten, are as they were", async (trial) => {
 		await trial.apply([unit({ events: [event("a", "1", 5), event("b", "2", 6)] })]);
-		await trial.apply([unit({ events: [event("a", "3", 7)], forgotten: ["b"] })]);
-		const { events } = await trial.store.events(trial.home, undefined, undefined, 10);
+		await trial.apply([unit({ events: [event("a", "3", 7)], forgotten: gone("b") })]);
+		const { events } = await trial.store.events(trial.home, LOG, undefined, undefined, 10);
 		await trial.reopen();
-		expect((await trial.store.events(trial.home, undefined, undefined, 10)).events).toEqual(events);
+		expect((await trial.store.events(trial.home, LOG, undefined, undefined, 10)).events).toEqual(events);
 		expect(await trial.bodies("a")).toEqual(["1", "3"]);
 		expect(await trial.bodies("b")).toEqual([]);
 		expect((await trial.store.trimEvents(trial.home, 100)).trimmed).toBe(1);

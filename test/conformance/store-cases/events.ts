@@ -1,11 +1,12 @@
 import { expect } from "vitest";
 import type { LogPosition } from "../../../src/store/port.ts";
-import { type Case, event, put, type Trial, unit } from "../trial.ts";
+import { type Case, event, gone, LOG, put, type Trial, unit } from "../trial.ts";
 
 const append = (trial: Trial, ...events: ReturnType<typeof event>[]): Promise<number> =>
 	trial.apply([unit({ events })]);
 
-const forget = (trial: Trial, ...forgotten: string[]): Promise<number> => trial.apply([unit({ forgotten })]);
+const forget = (trial: Trial, ...owners: string[]): Promise<number> =>
+	trial.apply([unit({ forgotten: gone(...owners) })]);
 
 export function eventCases(test: Case): void {
 	test("nothing is told of an unknown owner, nor of an empty partition", async (trial) => {
@@ -16,20 +17,20 @@ export function eventCases(test: Case): void {
 	test("an event reads back with its commit and its place in it", async (trial) => {
 		const first = await append(trial, event("a", "1", 10), event("b", "2", 11));
 		const second = await append(trial, event("a", "3", 12));
-		const { events } = await trial.store.events(trial.home, undefined, undefined, 10);
+		const { events } = await trial.store.events(trial.home, LOG, undefined, undefined, 10);
 		expect(events).toEqual([
-			{ owner: "a", at: 10, body: "1", commit: first, index: 0 },
-			{ owner: "b", at: 11, body: "2", commit: first, index: 1 },
-			{ owner: "a", at: 12, body: "3", commit: second, index: 0 },
+			{ log: LOG, owner: "a", at: 10, body: "1", commit: first, index: 0 },
+			{ log: LOG, owner: "b", at: 11, body: "2", commit: first, index: 1 },
+			{ log: LOG, owner: "a", at: 12, body: "3", commit: second, index: 0 },
 		]);
-		const history = await trial.store.events(trial.home, "a", undefined, 10);
+		const history = await trial.store.events(trial.home, LOG, "a", undefined, 10);
 		expect(history.events).toEqual([events[0], events[2]]);
 	});
 
 	test("events of a batch are numbered through, over its units", async (trial) => {
 		const units = ["1", "2", "3"].map((body) => unit({ events: [event("a", body), event("b", body)] }));
 		await trial.apply(units);
-		const { events } = await trial.store.events(trial.home, undefined, undefined, 10);
+		const { events } = await trial.store.events(trial.home, LOG, undefined, undefined, 10);
 		expect(events.map(({ owner, body, index }) => `${index}${owner}${body}`)).toEqual([
 			"0a1",
 			"1b1",
@@ -40,15 +41,15 @@ export function eventCases(test: Case): void {
 		]);
 	});
 
-	test("events of a lost unit are not told, and leave no gap", async (trial) => {
+	test("events of a lost unit are not told, those of the others keep their order", async (trial) => {
 		const { results } = await trial.commit([
 			unit({ events: [event("a", "1")] }),
 			{ ...put("x", "lost", 9), events: [event("a", "lost")] },
 			unit({ events: [event("a", "2")] }),
 		]);
 		expect(results.map(({ ok }) => ok)).toEqual([true, false, true]);
-		const { events } = await trial.store.events(trial.home, undefined, undefined, 10);
-		expect(events.map(({ body, index }) => `${index}:${body}`)).toEqual(["0:1", "1:2"]);
+		const { events } = await trial.store.events(trial.home, LOG, undefined, undefined, 10);
+		expect(events.map(({ body, index }) => `${index}:${body}`)).toEqual(["0:1", "2:2"]);
 	});
 
 	test("a cursor goes on behind its event, in a history and in the log", async (trial) => {
@@ -60,7 +61,7 @@ export function eventCases(test: Case): void {
 			const seen: string[] = [];
 			let after: LogPosition | undefined;
 			for (;;) {
-				const { events } = await trial.store.events(trial.home, owner, after, 4);
+				const { events } = await trial.store.events(trial.home, LOG, owner, after, 4);
 				if (events.length === 0) break;
 				seen.push(...events.map(({ body }) => body));
 				after = events.at(-1);
@@ -72,11 +73,11 @@ export function eventCases(test: Case): void {
 
 	test("no more events come than were asked for", async (trial) => {
 		await append(trial, event("a", "1"), event("a", "2"), event("a", "3"));
-		expect((await trial.store.events(trial.home, "a", undefined, 2)).events.map(({ body }) => body)).toEqual([
+		expect((await trial.store.events(trial.home, LOG, "a", undefined, 2)).events.map(({ body }) => body)).toEqual([
 			"1",
 			"2",
 		]);
-		expect((await trial.store.events(trial.home, undefined, undefined, 1)).events).toHaveLength(1);
+		expect((await trial.store.events(trial.home, LOG, undefined, undefined, 1)).events).toHaveLength(1);
 	});
 
 	test("a forgotten owner's history is gone, but stays in the log", async (trial) => {
@@ -89,14 +90,14 @@ export function eventCases(test: Case): void {
 
 	test("an event of the unit that forgets its owner counts as appended before", async (trial) => {
 		await append(trial, event("a", "1"));
-		await trial.apply([unit({ events: [event("a", "last")], forgotten: ["a"] })]);
+		await trial.apply([unit({ events: [event("a", "last")], forgotten: gone("a") })]);
 		expect(await trial.bodies("a")).toEqual([]);
 		expect(await trial.bodies()).toEqual(["1", "last"]);
 	});
 
 	test("what is appended after an owner was forgotten is its history again", async (trial) => {
 		await append(trial, event("a", "old"));
-		await trial.apply([unit({ forgotten: ["a"] }), unit({ events: [event("a", "new")] })]);
+		await trial.apply([unit({ forgotten: gone("a") }), unit({ events: [event("a", "new")] })]);
 		await append(trial, event("a", "newer"));
 		expect(await trial.bodies("a")).toEqual(["new", "newer"]);
 		expect(await trial.bodies()).toEqual(["old", "new", "newer"]);
@@ -128,10 +129,10 @@ export function eventCases(test: Case): void {
 	test("a cursor goes on where it stood when its event was trimmed", async (trial) => {
 		await append(trial, event("gone", "g1"), event("kept", "k1"));
 		await append(trial, event("kept", "k2"));
-		const [first] = (await trial.store.events(trial.home, undefined, undefined, 1)).events;
+		const [first] = (await trial.store.events(trial.home, LOG, undefined, undefined, 1)).events;
 		await forget(trial, "gone");
 		await trial.store.trimEvents(trial.home, 1000);
-		const { events } = await trial.store.events(trial.home, undefined, first, 10);
+		const { events } = await trial.store.events(trial.home, LOG, undefined, first, 10);
 		expect(events.map(({ body }) => body)).toEqual(["k1", "k2"]);
 	});
 

@@ -22,6 +22,14 @@ function choices(seed: number) {
 type Choices = ReturnType<typeof choices>;
 
 /** A unit that says for each key whether it expects the present version or a wrong one; stores number differently. */
+/** All of an owner, or of a group, goes into one log. */
+const logOf = (owner: string): string => (KEYS.indexOf(owner) % 2 === 0 ? "even" : "odd");
+
+const eventOf = (owner: string, other: string, body: string, at: number) => {
+	const log = logOf(owner);
+	return event(owner, body, at, logOf(other) === log && other !== owner ? { log, group: other } : { log });
+};
+
 function randomUnit({ below, pick, some }: Choices): {
 	parts: Partial<Unit>;
 	expected: { key: string; stale: boolean }[];
@@ -36,8 +44,8 @@ function randomUnit({ below, pick, some }: Choices): {
 			removed: written.filter((_, n) => n === 1),
 			indexAdded: some(randomEntry, 3),
 			indexRemoved: some(randomEntry, 3),
-			events: some(() => event(pick(KEYS), `body ${below(1000)}`, below(100)), 2),
-			forgotten: below(6) === 0 ? [pick(KEYS)] : [],
+			events: some(() => eventOf(pick(KEYS), pick(KEYS), `body ${below(1000)}`, below(100)), 2),
+			forgotten: below(6) === 0 ? [pick(KEYS)].map((owner) => ({ log: logOf(owner), owner })) : [],
 			blobs: below(4) === 0 ? [{ key: pick(KEYS), bytes: Uint8Array.of(below(256), below(256)) }] : [],
 			blobsRemoved: below(8) === 0 ? [pick(KEYS)] : [],
 		},
@@ -59,7 +67,11 @@ async function withVersions(store: Store, partition: number, planned: ReturnType
 /** All a partition holds, without the numbers that stores may choose differently. */
 async function contents(store: Store, partition: number): Promise<unknown> {
 	const records = await recordsOf(store, partition);
-	const { events } = await store.events(partition, undefined, undefined, 10_000);
+	const { logs } = await store.logs(partition);
+	const inLog = async (log: string, owner?: string) =>
+		(await store.events(partition, log, owner, undefined, 10_000)).events.map((event) => [
+			...[event.log, event.owner, event.group, event.at, event.body],
+		]);
 	const { blobs } = await store.readBlobs(partition, KEYS);
 	const { queues } = await store.queues(partition, "");
 	const sizes = await store.queueSizes(partition, "");
@@ -70,10 +82,9 @@ async function contents(store: Store, partition: number): Promise<unknown> {
 		queues: await Promise.all(
 			queues.map(async (queue) => [queue, (await store.first(partition, queue, 1000)).entries]),
 		),
-		events: events.map(({ owner, at, body }) => [owner, at, body]),
-		histories: await Promise.all(
-			KEYS.map(async (key) => (await store.events(partition, key, undefined, 10_000)).events.map(({ body }) => body)),
-		),
+		logs,
+		events: await Promise.all(logs.map((log) => inLog(log))),
+		histories: await Promise.all(KEYS.map((key) => inLog(logOf(key), key))),
 	};
 }
 

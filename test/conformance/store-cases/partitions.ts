@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Case, entry, event, put, type Trial, unit } from "../trial.ts";
+import { type Case, entry, event, gone, put, type Trial, unit } from "../trial.ts";
 
 const others = (trial: Trial): number[] => Array.from({ length: trial.partitions - 1 }, (_, n) => n);
 
@@ -50,7 +50,7 @@ export function partitionCases(test: Case): void {
 						expected: [["a", 0]],
 						put: [{ key: "a", doc: "there" }],
 						indexRemoved: [entry("q", 1, "a")],
-						forgotten: ["o"],
+						forgotten: gone("o"),
 						blobsRemoved: ["b"],
 					}),
 				],

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Case, check, entry, event, put, remove, type Trial, unit } from "../trial.ts";
+import { type Case, check, entry, event, gone, put, remove, type Trial, unit } from "../trial.ts";
 
 const lost = { ok: false };
 
@@ -8,7 +8,7 @@ const sideEffects = {
 	indexAdded: [entry("q", 1, "side")],
 	indexRemoved: [entry("kept", 1, "kept")],
 	events: [event("owner", "side")],
-	forgotten: ["kept"],
+	forgotten: gone("kept"),
 	blobs: [{ key: "side", bytes: Buffer.from("side") }],
 	blobsRemoved: ["kept"],
 };

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Case, entry, event, put, type Trial, unit } from "../trial.ts";
+import { type Case, entry, event, gone, put, type Trial, unit } from "../trial.ts";
 
 const texts: Record<string, string> = {
 	"quotes and backslashes": `'; DROP TABLE record; -- "\\" \`\${x}\` \\u0000`,
@@ -42,7 +42,7 @@ async function expectKept(trial: Trial, text: string): Promise<void> {
 			expected: [[text, version]],
 			removed: [text],
 			indexRemoved: [entry(text, 1, text)],
-			forgotten: [text],
+			forgotten: gone(text),
 			blobsRemoved: [text],
 		}),
 	]);

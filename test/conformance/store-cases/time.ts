@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { TIME_TOLERANCE_MS } from "../../../src/store/port.ts";
-import { type Case, check, put } from "../trial.ts";
+import { type Case, check, LOG, put } from "../trial.ts";
 
 export function timeCases(test: Case): void {
 	test("every answer carries the store's time", async (trial) => {
@@ -13,7 +13,7 @@ export function timeCases(test: Case): void {
 			() => store.queues(home, ""),
 			() => store.queueSizes(home, ""),
 			() => store.lastCommit(home),
-			() => store.events(home, undefined, undefined, 1),
+			() => store.events(home, LOG, undefined, undefined, 1),
 			() => store.trimEvents(home, 0),
 			() => store.scan(home, undefined, 1),
 			() => store.scanBlobs(home, undefined, 1),

@@ -1,10 +1,17 @@
 import type { Database } from "better-sqlite3";
-import { type Batch, hasWrites, type IndexEntry, type LogPosition, type QueuePosition } from "../../port.ts";
+import {
+	type Batch,
+	hasWrites,
+	type IndexEntry,
+	type LoggedEvent,
+	type LogPosition,
+	type QueuePosition,
+} from "../../port.ts";
 import { checkUp } from "./check-up.ts";
 import { type Committed, SqlitePartition } from "./partition.ts";
 import * as sql from "./schema.ts";
 import { copyDatabase, type DatabaseCopy } from "./snapshot.ts";
-import { prepareStatements, type RecordRow, type Statements } from "./statements.ts";
+import { type EventRow, prepareStatements, type RecordRow, type Statements } from "./statements.ts";
 import { fromText, type Text, toText } from "./text.ts";
 
 export interface Job {
@@ -113,22 +120,32 @@ export class SqliteFile {
 		return this.#answer(partition, (at) => ({ commit: at.commits }));
 	}
 
-	events(partition: number, owner: string | undefined, after: LogPosition | undefined, count: number) {
-		const { commit, index } = after ?? { commit: -1, index: 0 };
+	events(partition: number, log: string, owner: string | undefined, after: LogPosition | undefined, count: number) {
+		const { commit, index: place } = after ?? { commit: -1, index: 0 };
 		return this.#answer(partition, () => {
 			const rows =
 				owner === undefined
-					? this.#run.selectLog.all(partition, commit, index, count)
-					: this.#run.selectHistory.all(partition, toText(owner), commit, index, count);
-			return {
-				events: rows.map((row) => ({
-					owner: fromText(row.owner),
-					at: row.at,
-					body: fromText(row.body),
-					commit: row.commit,
-					index: row.place,
-				})),
-			};
+					? this.#run.selectLog.all(partition, toText(log), commit, place, count)
+					: this.#run.selectHistory.all({ partition, log: toText(log), owner: toText(owner), commit, place, count });
+			return { events: rows.map((row) => loggedEvent(log, row)) };
+		});
+	}
+
+	logs(partition: number) {
+		return this.#answer(partition, () => {
+			const logs: string[] = [];
+			for (let log = this.#run.logAfter.get(partition, ""); log !== undefined; ) {
+				logs.push(fromText(log));
+				log = this.#run.logAfter.get(partition, log);
+			}
+			return { logs };
+		});
+	}
+
+	oldestForgotten(partition: number) {
+		return this.#answer(partition, () => {
+			const at = this.#run.oldestOrphan.get(partition) ?? undefined;
+			return at === undefined ? {} : { at };
 		});
 	}
 
@@ -259,6 +276,14 @@ export class SqliteFile {
 		// SQLite has rolled back by itself after some errors, a full disk among them.
 		if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
 	}
+}
+
+function loggedEvent(log: string, row: EventRow): LoggedEvent {
+	const { at, commit, place: index } = row;
+	const event: LoggedEvent = { log, owner: fromText(row.owner), at, body: fromText(row.body), commit, index };
+	const group = fromText(row.group);
+	if (group !== "") event.group = group;
+	return event;
 }
 
 /** A full page may be the last one: then one more comes, empty. */

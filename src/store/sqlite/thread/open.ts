@@ -5,6 +5,7 @@ import { StoreOpenError, type StoreOptions } from "../../port.ts";
 import { SqliteFile } from "./file.ts";
 import { openError } from "./open-error.ts";
 import * as sql from "./schema.ts";
+import { upgradeLayout } from "./upgrade-layout.ts";
 
 const MAX_PARTITIONS = 256;
 
@@ -48,7 +49,8 @@ export function openFile(path: string, options: FileOptions): OpenedFile {
 
 /** The store in a database that this process has taken hold of, and not changed yet. */
 export function openDatabase(db: Database, file: string, options: FileOptions): OpenedFile {
-	const isNew = recognise(db, file);
+	const layout = recognise(db, file);
+	const isNew = layout === undefined;
 	if (isNew && options.mustExist) throw nothingThere(file);
 	configure(db, isNew);
 	if (isNew) create(db, options);
@@ -58,22 +60,26 @@ export function openDatabase(db: Database, file: string, options: FileOptions): 
 	checkClock(file, meta.get("clock") === "test", options.testClock);
 	const format = Number(meta.get("format"));
 	if (format > options.format) throw tooNew(file, "format", format, options.format);
+	if (layout !== undefined) upgradeLayout(db, layout);
 	const latestTold = db.prepare<[], number | null>(sql.selectLatestTime).pluck().get() ?? 0;
 	return { file: new SqliteFile(db, partitions), partitions, format, latestTold };
 }
 
-/** True for a file nothing was written to yet; refuses what is not ours, before anything in it is changed. */
-function recognise(db: Database, file: string): boolean {
+/**
+ * The layout of the tables, or undefined for a file nothing was written to yet; refuses what is not ours, before anything
+ * in it is changed.
+ */
+function recognise(db: Database, file: string): number | undefined {
 	const id = db.pragma("application_id", { simple: true });
 	const layout = Number(db.pragma("user_version", { simple: true }));
-	if (id === 0 && db.prepare(sql.countTables).pluck().get() === 0) return true;
+	if (id === 0 && db.prepare(sql.countTables).pluck().get() === 0) return undefined;
 	if (id !== sql.APPLICATION_ID) {
 		throw new StoreOpenError("store_invalid", `${file}: is the database of another program; choose another file`, {
 			path: file,
 		});
 	}
 	if (layout > sql.LAYOUT) throw tooNew(file, "layout", layout, sql.LAYOUT);
-	return false;
+	return layout;
 }
 
 /** How the file is written to; the benchmark's bare loop writes alike. */

@@ -99,13 +99,14 @@ export class SqlitePartition {
 		let place = 0;
 		this.records.beginBatch();
 		return batch.units.map((unit): UnitResult => {
+			const firstPlace = place;
+			place += unit.events.length;
 			const turnLeft = this.#turns.heldByOther(unit, batch.engine, this.#clock());
 			if (turnLeft !== undefined || !this.records.write(unit, commit)) {
 				return this.#lost(unit, batch.engine, turnLeft === undefined ? undefined : time + turnLeft);
 			}
 			this.#turns.used(unit, this.#clock());
-			this.#writeRest(unit, commit, place, notice);
-			place += unit.events.length;
+			this.#writeRest(unit, commit, firstPlace, notice);
 			return { ok: true };
 		});
 	}
@@ -139,13 +140,16 @@ export class SqlitePartition {
 		for (const { key, bytes } of unit.blobs) run.putBlob.run(at, toText(key), bytes);
 		for (const key of unit.blobsRemoved) run.removeBlob.run(at, toText(key));
 		let place = firstPlace;
-		for (const event of unit.events) {
+		for (const { log, owner, group = "", body, ...event } of unit.events) {
 			if (run.newEvents.full) run.newEvents.flush();
-			run.newEvents.add(at, commit, place++, event.at, toText(event.owner), toText(event.body));
+			run.newEvents.add(at, toText(log), commit, place++, event.at, toText(owner), toText(group), toText(body));
 		}
 		if (unit.forgotten.length === 0) return;
 		run.newEvents.flush();
-		for (const owner of unit.forgotten) run.orphanEvents.run(at, toText(owner));
+		for (const { owner } of unit.forgotten) {
+			run.orphanEvents.run(at, toText(owner));
+			run.leaveGroup.run(at, toText(owner));
+		}
 	}
 
 	/**

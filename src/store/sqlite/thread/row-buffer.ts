@@ -30,10 +30,10 @@ export class RowBuffer {
 		return this.#values.length / this.#width;
 	}
 
-	/** A row of four values, or of six. */
-	add(a: Value, b: Value, c: Value, d: Value, e?: Value, f?: Value): void {
+	/** A row of four values, or of eight. */
+	add(a: Value, b: Value, c: Value, d: Value, e?: Value, f?: Value, g?: Value, h?: Value): void {
 		this.#values.push(a, b, c, d);
-		if (e !== undefined && f !== undefined) this.#values.push(e, f);
+		if (e !== undefined && f !== undefined && g !== undefined && h !== undefined) this.#values.push(e, f, g, h);
 	}
 
 	/** Writes what waits; answers how many rows that changed. */

@@ -18,9 +18,21 @@
 export const APPLICATION_ID = 0x46466162;
 
 /** The number of this table layout, kept as `user_version`. Not the format of the documents, which is in `meta`. */
-export const LAYOUT = 1;
+export const LAYOUT = 2;
 
 export const PAGE_SIZE = 8192;
+
+/** Clustered by log: a reader of one never meets the rows of another. */
+export const createEventTable = `
+CREATE TABLE event (
+	partition INTEGER, log TEXT, "commit" INTEGER, place INTEGER, orphan INTEGER NOT NULL, at INTEGER NOT NULL,
+	owner TEXT NOT NULL, "group" TEXT NOT NULL, ungrouped INTEGER NOT NULL DEFAULT 0, body TEXT NOT NULL,
+	PRIMARY KEY (partition, log, "commit", place)
+) WITHOUT ROWID;
+CREATE INDEX event_of_owner ON event (partition, owner, "commit", place) WHERE orphan = 0;
+CREATE INDEX event_of_group ON event (partition, "group", "commit", place) WHERE "group" <> '' AND ungrouped = 0;
+CREATE INDEX event_orphaned ON event (partition, at) WHERE orphan = 1;
+`;
 
 export const createTables = `
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -41,14 +53,7 @@ CREATE TABLE blob (
 	id INTEGER PRIMARY KEY, partition INTEGER NOT NULL, key TEXT NOT NULL, bytes BLOB NOT NULL,
 	UNIQUE (partition, key)
 );
-CREATE TABLE event (
-	partition INTEGER, "commit" INTEGER, place INTEGER, orphan INTEGER NOT NULL, at INTEGER NOT NULL,
-	owner TEXT NOT NULL, body TEXT NOT NULL,
-	PRIMARY KEY (partition, "commit", place)
-) WITHOUT ROWID;
-CREATE INDEX event_of_owner ON event (partition, owner, "commit", place) WHERE orphan = 0;
-CREATE INDEX event_orphaned ON event (partition, at) WHERE orphan = 1;
-`;
+${createEventTable}`;
 
 export const countTables = "SELECT COUNT(*) FROM sqlite_schema";
 export const selectMeta = "SELECT value FROM meta WHERE name = ?";
@@ -114,13 +119,34 @@ export const scanBlobs = "SELECT key FROM blob WHERE partition = ? ORDER BY key 
 export const scanBlobsAfter = "SELECT key FROM blob WHERE partition = ? AND key > ? ORDER BY key LIMIT ?";
 
 export const insertEvents = (count: number): string =>
-	`INSERT INTO event (partition, "commit", place, orphan, at, owner, body) VALUES ${rows("(?, ?, ?, 0, ?, ?, ?)", count)}`;
-export const selectLog = `SELECT "commit", place, at, owner, body FROM event
-	WHERE partition = ? AND ("commit", place) > (?, ?) ORDER BY "commit", place LIMIT ?`;
-/** The index is named because the planner, knowing nothing of the data, would walk through the whole log instead. */
-export const selectHistory = `SELECT "commit", place, at, owner, body FROM event INDEXED BY event_of_owner
-	WHERE partition = ? AND owner = ? AND orphan = 0 AND ("commit", place) > (?, ?) ORDER BY "commit", place LIMIT ?`;
+	`INSERT INTO event (partition, log, "commit", place, orphan, at, owner, "group", body) VALUES ${rows("(?, ?, ?, ?, 0, ?, ?, ?, ?)", count)}`;
+export const selectLog = `SELECT "commit", place, at, owner, "group", body FROM event
+	WHERE partition = ? AND log = ? AND ("commit", place) > (?, ?) ORDER BY "commit", place LIMIT ?`;
+/** Indexes are named because the planner, knowing nothing of the data, would walk through the whole log instead. */
+export const selectHistory = `SELECT "commit", place, at, owner, "group", body FROM event INDEXED BY event_of_owner
+	WHERE partition = :partition AND owner = :owner AND orphan = 0 AND log = :log AND ("commit", place) > (:commit, :place)
+	UNION ALL
+	SELECT "commit", place, at, owner, "group", body FROM event INDEXED BY event_of_group
+	WHERE partition = :partition AND "group" = :owner AND "group" <> '' AND ungrouped = 0 AND owner <> :owner AND log = :log
+		AND ("commit", place) > (:commit, :place)
+	ORDER BY "commit", place LIMIT :count`;
+export const logAfter = "SELECT log FROM event WHERE partition = ? AND log > ? ORDER BY log LIMIT 1";
 export const orphanEvents = `UPDATE event INDEXED BY event_of_owner SET orphan = 1
 	WHERE partition = ? AND owner = ? AND orphan = 0`;
+export const leaveGroup = `UPDATE event INDEXED BY event_of_group SET ungrouped = 1
+	WHERE partition = ? AND "group" = ? AND "group" <> '' AND ungrouped = 0`;
+export const oldestOrphan = "SELECT MIN(at) FROM event INDEXED BY event_orphaned WHERE partition = ? AND orphan = 1";
 export const trimOrphans = `DELETE FROM event INDEXED BY event_orphaned
 	WHERE partition = ? AND orphan = 1 AND at < ? LIMIT ?`;
+
+/** Layout 1 knew neither logs nor groups. */
+export const setAsideEvents = `
+ALTER TABLE event RENAME TO earlier_event;
+DROP INDEX event_of_owner;
+DROP INDEX event_orphaned;
+`;
+export const selectEarlierEvents = `SELECT partition, "commit", place, orphan, at, owner, body FROM earlier_event
+	WHERE (partition, "commit", place) > (?, ?, ?) ORDER BY partition, "commit", place LIMIT ?`;
+export const insertEarlierEvent = `INSERT INTO event (partition, log, "commit", place, orphan, at, owner, "group", body)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+export const dropEarlierEvents = "DROP TABLE earlier_event";

@@ -25,11 +25,21 @@ export interface EventRow {
 	place: number;
 	at: number;
 	owner: Text;
+	group: Text;
 	body: Text;
 }
 
+export interface HistoryRange {
+	partition: number;
+	log: Text;
+	owner: Text;
+	commit: number;
+	place: number;
+	count: number;
+}
+
 const RECORD_WIDTH = 4;
-const EVENT_WIDTH = 6;
+const EVENT_WIDTH = 8;
 
 /** What is used of a prepared statement; the driver's own type cannot be named in declarations. */
 interface Prepared<P extends unknown[], R> {
@@ -80,9 +90,12 @@ export function prepareStatements(db: Database) {
 		scanBlobsAfter: column<[number, Text, number], Text>(sql.scanBlobsAfter),
 
 		newEvents: new RowBuffer(db, EVENT_WIDTH, sql.insertEvents),
-		selectLog: prepare<[number, number, number, number], EventRow>(sql.selectLog),
-		selectHistory: prepare<[number, Text, number, number, number], EventRow>(sql.selectHistory),
+		selectLog: prepare<[number, Text, number, number, number], EventRow>(sql.selectLog),
+		selectHistory: prepare<[HistoryRange], EventRow>(sql.selectHistory),
+		logAfter: column<[number, Text], Text>(sql.logAfter),
 		orphanEvents: prepare<[number, Text]>(sql.orphanEvents),
+		leaveGroup: prepare<[number, Text]>(sql.leaveGroup),
+		oldestOrphan: column<[number], number | null>(sql.oldestOrphan),
 		trimOrphans: prepare<[number, number, number]>(sql.trimOrphans),
 	};
 }
