@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import BetterSqlite3 from "better-sqlite3";
 import type { Unit } from "../src/store/port.ts";
+import { eventLines } from "./event-lines.ts";
 import { type HttpBench, httpGetLine, httpIdleLine, httpLifecycleLine } from "./http/lines.ts";
 import { commitLatency } from "./limits/commit-latency.ts";
 import { recordUnits } from "./limits/recorded-units.ts";
@@ -19,9 +20,9 @@ import { VALKEY_SCENARIOS, type ValkeyScenario } from "./valkey/scenarios.ts";
 const HELP = `npm run bench -- [scenario …] [options]
 
 Scenarios: lifecycle, batch-submit, dispatch, backlog, claim-classes, class-lifecycles, head-of-line, fairness, pause,
-  http-lifecycle, http-get, http-idle, on each store;
-  valkey-lifecycle (beside BullMQ), valkey-engines, valkey-dispatch, valkey-growth, valkey-memory, valkey-idle, on a
-  private server (all when none is named)
+  events, http-lifecycle, http-get, http-idle, on each store;
+  valkey-lifecycle (beside BullMQ), valkey-engines, valkey-dispatch, valkey-growth, valkey-memory, valkey-events,
+  valkey-idle, on a private server (all when none is named)
   --store sqlite|memory   one store instead of both
   --size N                executions per round (default 20000)
   --rounds N              rounds, of which the median counts (default 5)
@@ -43,6 +44,7 @@ const SCENARIOS = [
 	"dispatch",
 	"backlog",
 	...Object.keys(SCHEDULING),
+	"events",
 	"http-lifecycle",
 	"http-get",
 	"http-idle",
@@ -86,6 +88,7 @@ const lines: Line[] = [];
 let valkey = "not measured";
 for (const scenario of scenarios) {
 	if (scenario in VALKEY_SCENARIOS) lines.push(...(await measureValkey(scenario as ValkeyScenario)));
+	else if (scenario === "events") for (const store of stores) lines.push(...(await measureEvents(store)));
 	else for (const store of stores) lines.push(await measure(scenario, store));
 }
 const facts = machine({ sqlite: sqliteVersion(), valkey }, wholeNumber("--seed", values.seed));
@@ -122,6 +125,14 @@ async function measure(scenario: string, store: StoreName): Promise<Line> {
 		default:
 			return backlogLine(store);
 	}
+}
+
+async function measureEvents(store: StoreName): Promise<Line[]> {
+	progress(`events on ${store} …`);
+	const target = await openTarget(store, partitions);
+	const measured = await eventLines({ ff: target.ff, store, partitions, rounds, progress });
+	await target.close();
+	return measured;
 }
 
 /** On a server of its own: what one scenario leaves behind must not slow down the next. */

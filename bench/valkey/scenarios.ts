@@ -1,10 +1,11 @@
+import { eventLines } from "../event-lines.ts";
 import type { Line } from "../report.ts";
 import { valkeyDispatchLines } from "./dispatch-lines.ts";
 import { valkeyEnginesLines, valkeyHotLine } from "./engines-line.ts";
 import { valkeyGrowthLine, valkeyMemoryLines } from "./growth-lines.ts";
 import { valkeyIdleLine } from "./idle-line.ts";
 import { valkeyLifecycleLines } from "./lifecycle-line.ts";
-import type { ValkeyBench } from "./valkey-bench.ts";
+import { openOn, type ValkeyBench } from "./valkey-bench.ts";
 
 export const VALKEY_SCENARIOS = {
 	"valkey-lifecycle": valkeyLifecycleLines,
@@ -15,6 +16,12 @@ export const VALKEY_SCENARIOS = {
 	"valkey-dispatch": valkeyDispatchLines,
 	"valkey-growth": async (bench: ValkeyBench): Promise<Line[]> => [await valkeyGrowthLine(bench)],
 	"valkey-memory": valkeyMemoryLines,
+	"valkey-events": async ({ server, partitions, rounds, progress }: ValkeyBench): Promise<Line[]> => {
+		const { ff, close } = await openOn(server, partitions);
+		const lines = await eventLines({ ff, store: "valkey", partitions, rounds, progress });
+		await close();
+		return lines;
+	},
 	"valkey-idle": async (bench: ValkeyBench): Promise<Line[]> => [await valkeyIdleLine(bench)],
 };
 export type ValkeyScenario = keyof typeof VALKEY_SCENARIOS;
