@@ -1,5 +1,5 @@
 import { Engine } from "../../src/engine/engine.ts";
-import { type Kernel, kernel } from "../../src/kernel/kernel.ts";
+import { type Command, type Kernel, kernel } from "../../src/kernel/kernel.ts";
 import type { Outcome } from "../../src/kernel/outcome.ts";
 import type { Tx } from "../../src/kernel/tx.ts";
 import { openStoreAt } from "../../src/library/open.ts";
@@ -28,7 +28,7 @@ answer({
 			while (left-- > 0)
 				await engine
 					.runner(0)
-					.run({ op: "count" })
+					.run({ op: "count" } as unknown as Command)
 					.catch(() => failed++);
 		};
 		await Promise.all(Array.from({ length: CALLERS }, caller));

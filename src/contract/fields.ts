@@ -1,4 +1,6 @@
 import Type, { type TInteger, type TString } from "typebox";
+import type { IdPrefix } from "../kernel/ids.ts";
+import { idAllowed } from "./ids.ts";
 
 /** The fields requests are made of. `allowed` is the half sentence an error message ends with. */
 
@@ -52,17 +54,12 @@ export const lane = Type.String({
 
 export const kind = wellFormedText(1, 256, "Which handler runs it");
 
-export const executionId = Type.String({
-	pattern: "^ex_[0-9a-f]{32}_(0|[1-9][0-9]{0,4})$",
-	description: "Id of an execution",
-	allowed: "must be an execution id: ex_<32 hex>_<slot 0..16383>",
-});
+const id = (prefix: IdPrefix, description: string): TString =>
+	Type.String({ pattern: `^${prefix}_[0-9a-f]{32}_(0|[1-9][0-9]{0,4})$`, description, allowed: idAllowed(prefix) });
 
-export const flowId = Type.String({
-	pattern: "^fl_[0-9a-f]{32}_(0|[1-9][0-9]{0,4})$",
-	description: "Id of a flow",
-	allowed: "must be a flow id: fl_<32 hex>_<slot 0..16383>",
-});
+export const executionId = id("ex", "Id of an execution");
+
+export const flowId = id("fl", "Id of a flow");
 
 export const priority = Type.Integer({
 	minimum: Number.MIN_SAFE_INTEGER,

@@ -1,12 +1,12 @@
 import { type Clock, systemClock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
-import { SLOTS, slotOfId } from "../kernel/ids.ts";
+import { slotOfGivenId } from "../contract/ids.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { kernel as theKernel } from "../kernel/kernel.ts";
 import { DUE_QUEUE, ELIGIBLE } from "../kernel/placement.ts";
 import { ENGINES_SLOT } from "../kernel/records/engines.ts";
-import type { Errand } from "../kernel/rules/tick.ts";
 import { filterName, type ScannerFilter } from "../kernel/scanner-filter.ts";
+import type { Errand } from "../kernel/ticking.ts";
 import { logSubject, type Store } from "../store/port.ts";
 import { ClaimDispatcher } from "./claims/claim-dispatcher.ts";
 import { ClaimRequests } from "./claims/claim-requests.ts";
@@ -239,12 +239,7 @@ export class Engine {
 
 	/** The partition of an id, or `invalid_input` naming the field. */
 	partitionOf(id: string, field = "id"): number {
-		const slot = slotOfId("ex", id);
-		if (slot !== undefined) return slot % this.runners.length;
-		throw new FlowFabricError("invalid_input", {
-			message: `${field}: must be an execution id: ex_<32 hex>_<slot 0..${SLOTS - 1}>`,
-			details: { field },
-		});
+		return slotOfGivenId("ex", id, field) % this.runners.length;
 	}
 
 	/** The runner of whatever a slot belongs to. */

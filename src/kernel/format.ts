@@ -1,5 +1,5 @@
-import { type Placement, placement } from "./placement.ts";
-import { decode, encode, recordTypeOf } from "./records/record-types.ts";
+import type { Placement } from "./placement.ts";
+import { decode, encode, placement, recordTypeOf } from "./record-types.ts";
 
 /**
  * The number of the format this program writes. It is raised when a document's meaning changes, and whenever `placement`

@@ -1,111 +1,69 @@
-import { type Placement, placement } from "./placement.ts";
-import { readRecord } from "./records/inspect.ts";
-import { isBusy } from "./records/record-types.ts";
-import {
-	type AnnounceCommand,
-	type AnnounceOutcome,
-	announce,
-	type WithdrawCommand,
-	type WithdrawOutcome,
-	withdraw,
-} from "./rules/announce.ts";
-import { type CancelCommand, type CancelOutcome, cancel } from "./rules/cancel.ts";
-import {
-	type ChangeLaneCommand,
-	type ChangeLaneOutcome,
-	type ConfirmLaneCommand,
-	type ConfirmLaneOutcome,
-	type CopyLaneCommand,
-	type CopyLaneOutcome,
-	changeLane,
-	confirmLane,
-	copyLane,
-} from "./rules/change-lane.ts";
-import { type ChangePriorityCommand, type ChangePriorityOutcome, changePriority } from "./rules/change-priority.ts";
-import { type ClaimCommand, type ClaimOutcome, claim } from "./rules/claim.ts";
-import { type CompleteCommand, type CompleteOutcome, complete } from "./rules/complete.ts";
-import { type CreateCommand, type CreateOutcome, create } from "./rules/create.ts";
-import { type CreateManyCommand, type CreateManyOutcome, createMany } from "./rules/create-many.ts";
-import { type FailCommand, type FailOutcome, fail } from "./rules/fail.ts";
-import {
-	type AcceptGrantCommand,
-	type AcceptGrantOutcome,
-	acceptGrant,
-	type GrantCommand,
+import { readRecord } from "./inspect.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Placement } from "./placement.ts";
+import { isBusy, placement } from "./record-types.ts";
+import { announce, withdraw } from "./rules/announce.ts";
+import { cancel } from "./rules/cancel.ts";
+import { changeLane, confirmLane, copyLane } from "./rules/change-lane.ts";
+import { changePriority } from "./rules/change-priority.ts";
+import { claim } from "./rules/claim.ts";
+import { complete } from "./rules/complete.ts";
+import { create } from "./rules/create.ts";
+import { createMany } from "./rules/create-many.ts";
+import { fail } from "./rules/fail.ts";
+import { acceptGrant, grant } from "./rules/grant.ts";
+import { delay, release } from "./rules/hand-back.ts";
+import { noteTrim } from "./rules/note-trim.ts";
+import { progress } from "./rules/progress.ts";
+import { beat, registerWorker, removeWorker } from "./rules/register-worker.ts";
+import { remove } from "./rules/remove.ts";
+import { renew } from "./rules/renew.ts";
+import { replay } from "./rules/replay.ts";
+import { revokeLease } from "./rules/revoke-lease.ts";
+import { blockRoute, unblockRoute } from "./rules/route.ts";
+import { setTags } from "./rules/set-tags.ts";
+import { tick } from "./rules/tick.ts";
+import type { Tx } from "./tx.ts";
+
+/** Every rule, by the name of its command. */
+const rules = {
+	create,
+	createMany,
+	claim,
 	grant,
-} from "./rules/grant.ts";
-import {
-	type DelayCommand,
-	type DelayOutcome,
+	acceptGrant,
+	renew,
+	complete,
+	fail,
 	delay,
-	type ReleaseCommand,
-	type ReleaseOutcome,
 	release,
-} from "./rules/hand-back.ts";
-import { type NoteTrimCommand, type NoteTrimOutcome, noteTrim } from "./rules/note-trim.ts";
-import { type ProgressCommand, type ProgressOutcome, progress } from "./rules/progress.ts";
-import {
-	type BeatCommand,
-	type BeatOutcome,
-	beat,
-	type RegisterWorkerCommand,
-	type RegisterWorkerOutcome,
-	type RemoveWorkerCommand,
-	type RemoveWorkerOutcome,
+	progress,
+	cancel,
+	revokeLease,
+	changePriority,
+	setTags,
+	replay,
+	delete: remove,
+	tick,
 	registerWorker,
+	beat,
 	removeWorker,
-} from "./rules/register-worker.ts";
-import { type DeleteCommand, type DeleteOutcome, remove } from "./rules/remove.ts";
-import { type RenewCommand, type RenewOutcome, renew } from "./rules/renew.ts";
-import { type ReplayCommand, type ReplayOutcome, replay } from "./rules/replay.ts";
-import { type RevokeLeaseCommand, type RevokeLeaseOutcome, revokeLease } from "./rules/revoke-lease.ts";
-import {
-	type BlockRouteCommand,
+	changeLane,
+	copyLane,
+	confirmLane,
 	blockRoute,
-	type RouteOutcome,
-	type UnblockRouteCommand,
 	unblockRoute,
-} from "./rules/route.ts";
-import { type SetTagsCommand, type SetTagsOutcome, setTags } from "./rules/set-tags.ts";
-import { type TickCommand, type TickOutcome, tick } from "./rules/tick.ts";
-import type { Rule } from "./tx.ts";
+	noteTrim,
+	announce,
+	withdraw,
+};
 
-/** Every command and what it answers. */
-export interface Rules {
-	create: Rule<CreateCommand, CreateOutcome>;
-	createMany: Rule<CreateManyCommand, CreateManyOutcome>;
-	claim: Rule<ClaimCommand, ClaimOutcome>;
-	grant: Rule<GrantCommand, ClaimOutcome>;
-	acceptGrant: Rule<AcceptGrantCommand, AcceptGrantOutcome>;
-	renew: Rule<RenewCommand, RenewOutcome>;
-	complete: Rule<CompleteCommand, CompleteOutcome>;
-	fail: Rule<FailCommand, FailOutcome>;
-	delay: Rule<DelayCommand, DelayOutcome>;
-	release: Rule<ReleaseCommand, ReleaseOutcome>;
-	progress: Rule<ProgressCommand, ProgressOutcome>;
-	cancel: Rule<CancelCommand, CancelOutcome>;
-	revokeLease: Rule<RevokeLeaseCommand, RevokeLeaseOutcome>;
-	changePriority: Rule<ChangePriorityCommand, ChangePriorityOutcome>;
-	setTags: Rule<SetTagsCommand, SetTagsOutcome>;
-	replay: Rule<ReplayCommand, ReplayOutcome>;
-	delete: Rule<DeleteCommand, DeleteOutcome>;
-	tick: Rule<TickCommand, TickOutcome>;
-	registerWorker: Rule<RegisterWorkerCommand, RegisterWorkerOutcome>;
-	beat: Rule<BeatCommand, BeatOutcome>;
-	removeWorker: Rule<RemoveWorkerCommand, RemoveWorkerOutcome>;
-	changeLane: Rule<ChangeLaneCommand, ChangeLaneOutcome>;
-	copyLane: Rule<CopyLaneCommand, CopyLaneOutcome>;
-	confirmLane: Rule<ConfirmLaneCommand, ConfirmLaneOutcome>;
-	blockRoute: Rule<BlockRouteCommand, RouteOutcome>;
-	unblockRoute: Rule<UnblockRouteCommand, RouteOutcome>;
-	noteTrim: Rule<NoteTrimCommand, NoteTrimOutcome>;
-	announce: Rule<AnnounceCommand, AnnounceOutcome>;
-	withdraw: Rule<WithdrawCommand, WithdrawOutcome>;
-}
-
+export type Rules = typeof rules;
 export type Op = keyof Rules;
 export type CommandOf<O extends Op> = Parameters<Rules[O]>[1];
 export type OutcomeOf<O extends Op> = ReturnType<Rules[O]>;
+/** Any command; what it is answered follows from its name. */
+export type Command = CommandOf<Op>;
 
 /** All an engine needs to know of the rules: how to run a command, where records are queued, how to read them. */
 export interface Kernel {
@@ -116,45 +74,21 @@ export interface Kernel {
 	/** Whether commands are likely to come for a record; an engine need not remember the others. */
 	isBusy(key: string, record: object): boolean;
 	/** Whether there is more to be done and kept after such a command: where there is no room, it is refused first. */
-	startsWork(op: string): boolean;
+	startsWork(op: Op): boolean;
 }
 
-const starting: ReadonlySet<string> = new Set<Op>(["create", "createMany", "claim", "grant", "acceptGrant", "replay"]);
+const starting: ReadonlySet<Op> = new Set<Op>(["create", "createMany", "claim", "grant", "acceptGrant", "replay"]);
 
 export const kernel: Kernel = {
-	rules: {
-		create,
-		createMany,
-		claim,
-		grant,
-		acceptGrant,
-		renew,
-		complete,
-		fail,
-		delay,
-		release,
-		progress,
-		cancel,
-		revokeLease,
-		changePriority,
-		setTags,
-		replay,
-		delete: remove,
-		tick,
-		registerWorker,
-		beat,
-		removeWorker,
-		changeLane,
-		copyLane,
-		confirmLane,
-		blockRoute,
-		unblockRoute,
-		noteTrim,
-		announce,
-		withdraw,
-	},
+	rules,
 	placement,
 	decode: readRecord,
 	isBusy,
 	startsWork: (op) => starting.has(op),
 };
+
+/** A rule and its command always fit each other, which the compiler cannot follow through a table. */
+type AnyRule = (tx: Tx, command: Command, now: number) => Outcome;
+
+export const runRule = ({ rules: all }: Kernel, tx: Tx, command: Command, now: number): Outcome =>
+	(all[command.op] as AnyRule)(tx, command, now);

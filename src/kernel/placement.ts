@@ -1,9 +1,5 @@
-import type { ClaimRequestRecord } from "./records/claim-request.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
-import { type GrantRecord, grantForgottenAt } from "./records/grant.ts";
-import type { IdempotencyKeyRecord } from "./records/idempotency-key.ts";
 import { isSetApart, type LaneHomeRecord } from "./records/lane.ts";
-import { recordTypeOf } from "./records/record-types.ts";
 import { fairQueue, type TicketRecord } from "./records/ticket.ts";
 import { type WorkerRecord, workerExpiresAt } from "./records/worker.ts";
 import { type PublicState, publicState } from "./state.ts";
@@ -137,29 +133,14 @@ export const LANES = "lanes,";
 /** Lanes of a namespace that differ from one nobody has touched. */
 export const lanesQueue = (namespace: string): string => LANES + namespace;
 
-/** Where a record is queued: a pure function of the record, so an index can always be rebuilt and checked. */
-export function placement(key: string, record: object): Placement[] {
-	switch (recordTypeOf(key)) {
-		case "execution":
-			return executionPlacement(record as ExecutionRecord);
-		case "idempotencyKey":
-			return [{ queue: DUE_QUEUE, score: (record as IdempotencyKeyRecord).expiresAt }];
-		case "claimRequest":
-			return [{ queue: DUE_QUEUE, score: (record as ClaimRequestRecord).expiresAt }];
-		case "grant":
-			return [{ queue: DUE_QUEUE, score: grantForgottenAt(record as GrantRecord) }];
-		case "ticket":
-			return ticketPlacement(record as TicketRecord);
-		case "laneHome":
-			return laneHomePlacement(record as LaneHomeRecord);
-		case "worker":
-			return workerPlacement(record as WorkerRecord);
-		default:
-			return [];
-	}
-}
+/*
+ * Where records are queued, by type: pure functions of the record, so an index can always be rebuilt and checked.
+ */
 
-function executionPlacement(record: ExecutionRecord): Placement[] {
+/** A record that is only kept until a time. */
+export const untilDue = (at: number): Placement[] => [{ queue: DUE_QUEUE, score: at }];
+
+export function executionPlacement(record: ExecutionRecord): Placement[] {
 	const places: Placement[] = [];
 	const [timer] = timersOf(record);
 	if (timer) places.push({ queue: DUE_QUEUE, score: timer.at });
@@ -177,12 +158,12 @@ function executionPlacement(record: ExecutionRecord): Placement[] {
 	return places;
 }
 
-const ticketPlacement = (record: TicketRecord): Placement[] =>
+export const ticketPlacement = (record: TicketRecord): Placement[] =>
 	record.idleAt > 0
 		? [{ queue: DUE_QUEUE, score: record.idleAt }]
 		: [{ queue: eligibleQueue(record), score: ticketScore(record) }];
 
-function laneHomePlacement(record: LaneHomeRecord): Placement[] {
+export function laneHomePlacement(record: LaneHomeRecord): Placement[] {
 	const places: Placement[] = [];
 	if (record.spreadAt > 0) places.push({ queue: DUE_QUEUE, score: record.spreadAt });
 	if (isSetApart(record)) places.push({ queue: lanesQueue(record.namespace), score: 0 });
@@ -190,7 +171,7 @@ function laneHomePlacement(record: LaneHomeRecord): Placement[] {
 }
 
 /** Its place among the workers stays when it is seen again: a sign of life moves one entry, not two. */
-const workerPlacement = (record: WorkerRecord): Placement[] => [
+export const workerPlacement = (record: WorkerRecord): Placement[] => [
 	{ queue: DUE_QUEUE, score: workerExpiresAt(record) },
 	{ queue: workersQueue(record.namespace), score: record.registeredAt },
 ];

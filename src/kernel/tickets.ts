@@ -1,7 +1,8 @@
 import { isClaimable } from "./placement.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
-import { amend } from "./records/record.ts";
-import { makeTicket, type TicketRecord, ticketKey } from "./records/ticket.ts";
+import { amend, type Key } from "./records/record.ts";
+import { fairQueue, makeTicket, type TicketRecord, ticketKey } from "./records/ticket.ts";
+import type { TickCommand, TickOutcome } from "./ticking.ts";
 import type { Tx } from "./tx.ts";
 
 /** Whatever comes to wait under a fairness key has a ticket standing for it. Reading it is enough: see `TicketRecord`. */
@@ -24,3 +25,12 @@ export function ticketFor(record: ExecutionRecord, now: number): TicketRecord {
 
 /** Whether a record is work that only a ticket leads to. */
 export const needsTicket = (record: ExecutionRecord): boolean => record.fairnessKey !== "" && isClaimable(record);
+
+/** Looks once more behind a ticket that was found idle; its version vouches for what this look finds. */
+export function tickTicket(tx: Tx, { key }: TickCommand, now: number): TickOutcome {
+	const ticket = tx.get(key as Key<TicketRecord>);
+	if (!ticket || ticket.idleAt === 0) return { ok: true };
+	if (tx.all(fairQueue(ticket), key, 1).length === 0) tx.remove(key);
+	else tx.put(key, amend(ticket, { idleAt: 0, turnAt: Math.max(now, ticket.turnAt) }));
+	return { ok: true, duty: "ticket_check" };
+}

@@ -37,6 +37,3 @@ export interface Tx {
 	putBlob(blob: Blob): void;
 	removeBlob(key: string): void;
 }
-
-/** A rule is pure: the same records, command and time give the same writes and outcome, however often it runs. */
-export type Rule<C, O> = (tx: Tx, command: C, now: number) => O;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { Engine } from "../../src/engine/engine.ts";
-import { type Kernel, kernel } from "../../src/kernel/kernel.ts";
+import { type Command, type Kernel, kernel } from "../../src/kernel/kernel.ts";
 import type { Outcome } from "../../src/kernel/outcome.ts";
 import type { Tx } from "../../src/kernel/tx.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
@@ -27,7 +27,7 @@ async function afterFailOver() {
 		},
 	});
 	const engine = new Engine({ store, clock, kernel: counting, engineId: "one" });
-	const add = (key: string) => engine.runner(0).run({ op: "count", key } as { op: string });
+	const add = (key: string) => engine.runner(0).run({ op: "count", key } as unknown as Command);
 	for (const key of ["hot", "hot", "cold", "cold"]) await add(`counter:${key}`);
 	// The other's record has the version that this engine's had.
 	const put = [{ key: "counter:hot", doc: '{"count":100}' }];

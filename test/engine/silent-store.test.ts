@@ -17,7 +17,7 @@ it("a caller is told when a store that was never heard does not answer", async (
 	let told: unknown;
 	void engine
 		.runner(0)
-		.run({ op: "replay" })
+		.run({ op: "replay", executionId: "", actor: "" })
 		.catch((error: unknown) => (told = error));
 	await clock.advance(60_000);
 	expect(told).toMatchObject({ code: "store_unavailable", retryable: true });
@@ -30,6 +30,6 @@ it("a caller is told at once when a store refuses for good", async () => {
 	const engine = new Engine({ store, clock });
 	await engine.start();
 	store.read = () => Promise.reject(new StoreError("not for you", { applied: "no", passing: false }));
-	const told = engine.runner(0).run({ op: "replay", executionId: `ex_${"0".repeat(32)}_0` } as { op: string });
+	const told = engine.runner(0).run({ op: "replay", executionId: `ex_${"0".repeat(32)}_0`, actor: "" });
 	await expect(told).rejects.toMatchObject({ code: "store_unavailable" });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { faultOf } from "../../src/kernel/inspect.ts";
+import { encode } from "../../src/kernel/record-types.ts";
 import { makeExecution } from "../../src/kernel/records/execution.ts";
-import { faultOf } from "../../src/kernel/records/inspect.ts";
-import { encode } from "../../src/kernel/records/record-types.ts";
 
 const id = `ex_${"1".repeat(32)}_7`;
 const stored = (fields: object) =>

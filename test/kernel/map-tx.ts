@@ -1,8 +1,8 @@
 import type { EmittedEvent, ExecutionEvent } from "../../src/kernel/events.ts";
 import { type CommandOf, kernel, type Op, type OutcomeOf } from "../../src/kernel/kernel.ts";
 import type { Blob } from "../../src/kernel/payload.ts";
+import { encode } from "../../src/kernel/record-types.ts";
 import type { Key } from "../../src/kernel/records/record.ts";
-import { encode } from "../../src/kernel/records/record-types.ts";
 import type { Entry, Tx } from "../../src/kernel/tx.ts";
 
 /** A partition in two maps: what rules need of a store, and nothing that could go wrong beside them. */

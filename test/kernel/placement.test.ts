@@ -7,9 +7,9 @@ import {
 	isClaimable,
 	listQueue,
 	listQueuePrefix,
-	placement,
 	type WorkClass,
 } from "../../src/kernel/placement.ts";
+import { placement } from "../../src/kernel/record-types.ts";
 import { type ExecutionRecord, makeExecution } from "../../src/kernel/records/execution.ts";
 import { idempotencyKeyKey, makeIdempotencyKey } from "../../src/kernel/records/idempotency-key.ts";
 import { claimed, delayed, eligible, ended } from "../../src/kernel/state.ts";

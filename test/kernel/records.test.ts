@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { slotOf } from "../../src/kernel/ids.ts";
+import { decode, encode, recordTypeOf, slotOfKey } from "../../src/kernel/record-types.ts";
 import { claimRequestKey } from "../../src/kernel/records/claim-request.ts";
 import { EVENT_LOG_KEY } from "../../src/kernel/records/event-log.ts";
 import {
@@ -12,7 +13,6 @@ import {
 } from "../../src/kernel/records/execution.ts";
 import { idempotencyKeyDefaults } from "../../src/kernel/records/idempotency-key.ts";
 import { amend, decodeRecord, encodeRecord, makeRecord } from "../../src/kernel/records/record.ts";
-import { decode, encode, recordTypeOf, slotOfKey } from "../../src/kernel/records/record-types.ts";
 import { workerKey } from "../../src/kernel/records/worker.ts";
 
 const id = `ex_${"0".repeat(32)}_7`;

@@ -1,5 +1,5 @@
 import type { Kernel } from "../../src/kernel/kernel.ts";
-import { encode } from "../../src/kernel/records/record-types.ts";
+import { encode } from "../../src/kernel/record-types.ts";
 import type { Tx } from "../../src/kernel/tx.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { unitOf } from "../../src/store/port.ts";
 import type { Node } from "./cluster.ts";
 import type { Stage } from "./stage.ts";
-import type { TestCommand } from "./test-rules.ts";
+import { asCommand, type TestCommand } from "./test-rules.ts";
 
 /** Those who run the rules that exist only here, and a program of a later version. */
 export class JournalWriters {
@@ -33,7 +33,7 @@ export class JournalWriters {
 
 	#run(command: TestCommand, acknowledged?: () => void, partition = 0): void {
 		this.#stage.call(
-			(backend) => backend.engine.runner(partition).run(command),
+			(backend) => backend.engine.runner(partition).run(asCommand(command)),
 			(heard) => {
 				if (heard.kind === "ok" && heard.value.ok) acknowledged?.();
 			},
@@ -63,7 +63,7 @@ export class JournalWriters {
 			const token = `t${stage.count()}`;
 			stage.settle(
 				stage.cluster.call(node, 0, (backend) =>
-					backend.engine.runner(0).run({ op: "writeJournal", name: "hot", token } as TestCommand),
+					backend.engine.runner(0).run(asCommand({ op: "writeJournal", name: "hot", token })),
 				),
 				(heard) => {
 					if (heard.kind === "ok") stage.checker.checkToken(token);

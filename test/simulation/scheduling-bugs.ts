@@ -30,10 +30,10 @@ export function withSchedulingBugs(kernel: Kernel, bugs: SchedulingBugs): Kernel
 		changed.tick = (tx, command, now) =>
 			isGranted(tx, command.key) ? { ok: true, again: now + 500 } : rules.tick(tx, command, now);
 	if (bugs.pauseNotSpread)
-		changed.copyLane = (tx, command, now) =>
+		changed.copyLane = (tx, command) =>
 			command.state === "paused" && !tx.get(laneHomeKey(command.namespace, command.lane))
 				? { ok: true, revision: command.revision }
-				: rules.copyLane(tx, command, now);
+				: rules.copyLane(tx, command);
 	if (bugs.pausedGrantAccepted)
 		changed.acceptGrant = (tx, command, now) => rules.acceptGrant(reading(tx, withoutLane), command, now);
 	if (bugs.drainIgnored) changed.create = (tx, command, now) => rules.create(reading(tx, withoutLane), command, now);

@@ -1,4 +1,4 @@
-import { type Kernel, kernel } from "../../src/kernel/kernel.ts";
+import { type Command, type Kernel, kernel } from "../../src/kernel/kernel.ts";
 import { type Outcome, refuse } from "../../src/kernel/outcome.ts";
 import type { Key } from "../../src/kernel/records/record.ts";
 import type { Tx } from "../../src/kernel/tx.ts";
@@ -33,6 +33,9 @@ export interface TestCommand {
 	name: string;
 	token: string;
 }
+
+/** An engine takes it like any other; only the compiler does not know its rule. */
+export const asCommand = (command: TestCommand): Command => command as unknown as Command;
 
 function writeJournal(tx: Tx, { name, token }: TestCommand): Outcome {
 	const { tokens } = tx.get(journalKey(name)) ?? { tokens: [] };

@@ -3,7 +3,7 @@ import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { Cluster, type Node } from "./cluster.ts";
 import { Random } from "./random.ts";
 import { noFaults, type SimNetwork, SimPartition } from "./sim-store.ts";
-import { simulatedKernel, type TestCommand } from "./test-rules.ts";
+import { asCommand, simulatedKernel } from "./test-rules.ts";
 import { settled, World } from "./world.ts";
 
 /** Two engines at some distance from one store, and nothing that goes wrong. */
@@ -116,7 +116,7 @@ test("two engines whose every command writes one record: nobody is turned away, 
 			Array.from({ length: 8 }, (_, at) =>
 				goRound(
 					() => wanted,
-					() => backend.engine.runner(0).run({ op: "writeJournal", name: "hot", token: `${n}-${at}` } as TestCommand),
+					() => backend.engine.runner(0).run(asCommand({ op: "writeJournal", name: "hot", token: `${n}-${at}` })),
 				),
 			),
 		);

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { Engine } from "../../src/engine/engine.ts";
 import type { LocalBackend } from "../../src/engine/local-backend.ts";
 import { FlowFabric } from "../../src/index.ts";
-import { type Kernel, kernel } from "../../src/kernel/kernel.ts";
+import { type Command, type Kernel, kernel } from "../../src/kernel/kernel.ts";
 import type { Outcome } from "../../src/kernel/outcome.ts";
 import type { Tx } from "../../src/kernel/tx.ts";
 import { openStoreAt } from "../../src/library/open.ts";
@@ -105,7 +105,7 @@ describe.runIf(hasValkey())("on Valkey", () => {
 			opened.map(async (engine) => {
 				let left = commands;
 				const caller = async () => {
-					while (left-- > 0) await engine.runner(0).run({ op: "count" });
+					while (left-- > 0) await engine.runner(0).run({ op: "count" } as unknown as Command);
 				};
 				await Promise.all(Array.from({ length: 16 }, caller));
 			}),

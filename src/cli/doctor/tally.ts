@@ -1,6 +1,6 @@
+import { faultOf, type RecordFault } from "../../kernel/inspect.ts";
+import { decode, recordTypeOf } from "../../kernel/record-types.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
-import { faultOf, type RecordFault } from "../../kernel/records/inspect.ts";
-import { decode, recordTypeOf } from "../../kernel/records/record-types.ts";
 import { publicState } from "../../kernel/state.ts";
 import { oneLine } from "../format/table.ts";
 

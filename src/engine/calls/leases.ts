@@ -1,9 +1,9 @@
 import type { ClaimingHow, LeaseCalls } from "../../contract/backend.ts";
 import { errorBody, FlowFabricError } from "../../contract/errors.ts";
+import { slotOfGivenId } from "../../contract/ids.ts";
 import type { ClaimedExecution, GrantView, WorkerNotice } from "../../contract/replies.ts";
 import * as protocol from "../../contract/worker-protocol.ts";
 import { capabilitySet } from "../../contract/workers.ts";
-import { SLOTS, slotOfId } from "../../kernel/ids.ts";
 import type { CommandOf } from "../../kernel/kernel.ts";
 import type { Offer } from "../../kernel/matching.ts";
 import { resultBlobKey } from "../../kernel/payload.ts";
@@ -16,16 +16,6 @@ import { checkDelayUntil } from "../submission.ts";
 import type { Session } from "./session.ts";
 
 const DEFAULT_LEASE_MS = 30_000;
-
-/** A grant's id says where it lives, or is refused. */
-function slotOfGrant(grantId: string): number {
-	const slot = typeof grantId === "string" ? slotOfId("gr", grantId) : undefined;
-	if (slot !== undefined) return slot;
-	throw new FlowFabricError("invalid_input", {
-		message: `grantId: must be a grant id: gr_<32 hex>_<slot 0..${SLOTS - 1}>`,
-		details: { field: "grantId" },
-	});
-}
 
 const offerOf = (kinds: readonly string[] | undefined, capabilities: readonly string[] | undefined): Offer =>
 	sameOffer({ kinds, capabilities: capabilities ? capabilitySet(capabilities) : [] });
@@ -101,7 +91,7 @@ export class LocalLeases implements LeaseCalls {
 	}
 
 	async acceptGrant(grantId: string, request: protocol.AcceptGrantRequest): Promise<ClaimedExecution> {
-		const slot = slotOfGrant(grantId);
+		const slot = slotOfGivenId("gr", grantId, "grantId");
 		const { instanceId, leaseMs = DEFAULT_LEASE_MS } = protocol.acceptGrantRequest.check(request);
 		const { engine, caller } = this.#session;
 		const { execution } = await this.#session.runOn(engine.runnerOfSlot(slot), "acceptGrant", {

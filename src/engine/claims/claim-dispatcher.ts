@@ -2,7 +2,7 @@ import type { ClaimingHow } from "../../contract/backend.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { refusalError } from "../../contract/errors.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
-import type { ClaimCommand, ClaimOutcome } from "../../kernel/rules/claim.ts";
+import type { ClaimCommand } from "../../kernel/rules/claim.ts";
 import type { GrantCommand } from "../../kernel/rules/grant.ts";
 import type { UuidMint } from "../mint.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
@@ -271,7 +271,7 @@ export class ClaimDispatcher {
 		for (const { record } of taken) {
 			const { id: executionId, lease } = record;
 			if (!lease) continue;
-			const release = { op: "release", executionId, fence: { leaseId: lease.id, epoch: lease.epoch } };
+			const release = { op: "release" as const, executionId, fence: { leaseId: lease.id, epoch: lease.epoch } };
 			this.#runners[partition]?.run(release).catch(() => {});
 		}
 	}
@@ -285,7 +285,7 @@ export class ClaimDispatcher {
 		atLeastOne: boolean,
 	): Promise<Taken[]> {
 		const { namespace, request } = claim;
-		const outcome = await this.#runners[share.partition]?.run<ClaimOutcome>(
+		const outcome = await this.#runners[share.partition]?.run(
 			this.#command(claim, lane, share, inputBudget, atLeastOne),
 		);
 		if (!outcome) return [];

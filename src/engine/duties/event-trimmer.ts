@@ -1,7 +1,6 @@
 import { refusalError } from "../../contract/errors.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import { EVENT_LOG_KEY, type EventLogRecord } from "../../kernel/records/event-log.ts";
-import type { NoteTrimOutcome } from "../../kernel/rules/note-trim.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 
 const EVENT_RETENTION_MS = 86_400_000;
@@ -59,7 +58,7 @@ export class EventTrimmer {
 
 	async #trimBefore(before: number, runner: PartitionRunner): Promise<number> {
 		if (before <= (await readTrimMark(runner, this.#kernel))) return 0;
-		const noted = await runner.run<NoteTrimOutcome>({ op: "noteTrim", before } as { op: string });
+		const noted = await runner.run({ op: "noteTrim", before });
 		if (!noted.ok) throw refusalError(noted);
 		const { trimmed } = await runner.ask((store, at) => store.trimEvents(at, before));
 		return trimmed;

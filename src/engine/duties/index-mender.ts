@@ -1,4 +1,4 @@
-import { encode } from "../../kernel/records/record-types.ts";
+import { encode } from "../../kernel/record-types.ts";
 import { type Unit, unitOf } from "../../store/port.ts";
 import type { AskPartition, DriftedEntry } from "./index-walk.ts";
 

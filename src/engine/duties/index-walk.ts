@@ -1,7 +1,7 @@
 import type { Kernel } from "../../kernel/kernel.ts";
 import type { Placement } from "../../kernel/placement.ts";
+import { recordTypeOf } from "../../kernel/record-types.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
-import { recordTypeOf } from "../../kernel/records/record-types.ts";
 import { ticketKey } from "../../kernel/records/ticket.ts";
 import { needsTicket, ticketFor } from "../../kernel/tickets.ts";
 import type { IndexEntry, QueuePosition, Store, StoredRecord, Timed } from "../../store/port.ts";

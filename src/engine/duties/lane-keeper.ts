@@ -1,7 +1,6 @@
 import { refusalError } from "../../contract/errors.ts";
 import type { Outcome, Refusal } from "../../kernel/outcome.ts";
 import { type LaneHomeRecord, slotOfLane } from "../../kernel/records/lane.ts";
-import type { ChangeLaneOutcome } from "../../kernel/rules/change-lane.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 
 /** Carries changes of lanes from their home to every partition. */
@@ -18,11 +17,7 @@ export class LaneKeeper {
 		lane: string,
 		change: Partial<Pick<LaneHomeRecord, "state" | "agingMs">>,
 	): Promise<LaneHomeRecord> {
-		const { home } = accepted(
-			await this.#home(namespace, lane).run<ChangeLaneOutcome>({ op: "changeLane", namespace, lane, ...change } as {
-				op: string;
-			}),
-		);
+		const { home } = accepted(await this.#home(namespace, lane).run({ op: "changeLane", namespace, lane, ...change }));
 		// A change that changes nothing may find an earlier one still on its way.
 		if (home.spreadAt > 0) await this.spread(home);
 		return home;
@@ -31,11 +26,11 @@ export class LaneKeeper {
 	/** Gives every partition its copy and then tells the home, which would otherwise have it done again. */
 	async spread(home: LaneHomeRecord): Promise<void> {
 		const { namespace, lane, state, agingMs, revision, stateSince } = home;
-		const copy = { op: "copyLane", namespace, lane, state, agingMs, revision, stateSince };
-		const answers = await Promise.all(this.#runners.map((runner) => runner.run<Outcome>(copy)));
+		const copy = { op: "copyLane" as const, namespace, lane, state, agingMs, revision, stateSince };
+		const answers = await Promise.all(this.#runners.map((runner) => runner.run(copy)));
 		for (const answer of answers) accepted(answer);
-		const confirm = { op: "confirmLane", namespace, lane, revision };
-		accepted(await this.#home(namespace, lane).run<Outcome>(confirm));
+		const confirm = { op: "confirmLane" as const, namespace, lane, revision };
+		accepted(await this.#home(namespace, lane).run(confirm));
 	}
 
 	#home(namespace: string, lane: string): PartitionRunner {

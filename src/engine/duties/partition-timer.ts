@@ -1,7 +1,7 @@
 import type { Clock } from "../../contract/clock.ts";
 import { DUE_QUEUE } from "../../kernel/placement.ts";
-import type { Errand, TickOutcome } from "../../kernel/rules/tick.ts";
 import type { ScannerFilter } from "../../kernel/scanner-filter.ts";
+import type { Errand } from "../../kernel/ticking.ts";
 import type { Duty } from "../../kernel/timers.ts";
 import type { QueuePosition } from "../../store/port.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
@@ -243,7 +243,7 @@ export class PartitionTimer {
 	async #tick({ key, score }: QueuePosition, done: Map<Duty, DutyRun>): Promise<void> {
 		const { runner, random, scannerFilter } = this.#options;
 		try {
-			const outcome = await runner.run<TickOutcome>({
+			const outcome = await runner.run({
 				op: "tick",
 				key,
 				// As of when the rule runs: the command may have waited for the end of the very outage it is to know of.
@@ -252,7 +252,7 @@ export class PartitionTimer {
 				},
 				jitter: random(),
 				...(scannerFilter ? { scannerFilter } : undefined),
-			} as { op: string });
+			});
 			if (!outcome.ok) throw new Error(outcome.code);
 			if (outcome.errand) await this.#options.onErrand(outcome.errand);
 			this.#failures.delete(key);

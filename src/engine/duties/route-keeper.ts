@@ -3,7 +3,7 @@ import type { Kernel } from "../../kernel/kernel.ts";
 import { describeLack, offersAll } from "../../kernel/matching.ts";
 import { classOfQueue, ROUTE, routeQueue, routeQueuePrefix, routeQueueSubject } from "../../kernel/placement.ts";
 import { type WorkerRecord, workerExpiresAt } from "../../kernel/records/worker.ts";
-import { type BlockRouteCommand, MOVED_PER_STEP, type RouteOutcome } from "../../kernel/rules/route.ts";
+import { MOVED_PER_STEP } from "../../kernel/rules/route.ts";
 import { isWithin, type ScannerFilter } from "../../kernel/scanner-filter.ts";
 import type { QueuePosition, StoredRecord } from "../../store/port.ts";
 import type { WorkFinder } from "../claims/work-finder.ts";
@@ -267,7 +267,7 @@ export class RouteKeeper {
 
 	async #step(partition: number, move: Move): Promise<number> {
 		const runner = this.#options.runners[partition] as PartitionRunner;
-		const outcome = await runner.run<RouteOutcome>({ ...move, actor: "unblock" } as BlockRouteCommand);
+		const outcome = await runner.run({ ...move, actor: "unblock" });
 		if (!outcome.ok) throw new Error(outcome.code);
 		return outcome.moved;
 	}

@@ -1,11 +1,6 @@
 import type { Clock } from "../../contract/clock.ts";
 import type { EnginesRecord } from "../../kernel/records/engines.ts";
-import type {
-	AnnounceCommand,
-	AnnounceOutcome,
-	WithdrawCommand,
-	WithdrawOutcome,
-} from "../../kernel/rules/announce.ts";
+import type { AnnounceCommand, WithdrawCommand } from "../../kernel/rules/announce.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 
 /** How an engine says that it is there. */
@@ -92,7 +87,7 @@ export class Presence {
 		const command: WithdrawCommand = { op: "withdraw", engineId };
 		let disarm = () => {};
 		await Promise.race([
-			runner.run<WithdrawOutcome>(command).catch(() => undefined),
+			runner.run(command).catch(() => undefined),
 			new Promise<void>((resolve) => (disarm = clock.setTimer(WITHDRAW_MS, resolve))),
 		]);
 		disarm();
@@ -106,7 +101,7 @@ export class Presence {
 		const self = { claims: claims(), ...(scannerFilter ? { scannerFilter } : undefined) };
 		const command: AnnounceCommand = { op: "announce", engineId, ttlMs: this.#times.ttlMs, ...self };
 		try {
-			const outcome = await runner.run<AnnounceOutcome>(command);
+			const outcome = await runner.run(command);
 			if (outcome.ok) this.#engines = outcome.engines;
 			if (begun - this.#saidAt >= this.#times.ttlMs) this.#since = clock.monotonic();
 			this.#saidAt = begun;

@@ -1,5 +1,5 @@
 import type { Clock } from "../../contract/clock.ts";
-import type { Beat, BeatOutcome } from "../../kernel/rules/register-worker.ts";
+import type { Beat } from "../../kernel/rules/register-worker.ts";
 import type { Registry } from "./registry.ts";
 
 export interface WorkerHeartbeatsOptions {
@@ -151,9 +151,7 @@ export class WorkerHeartbeats {
 			const { instanceId, workerId, capabilities, kinds, lanes } = worker;
 			return { instanceId, workerId, capabilities, kinds, lanes };
 		});
-		const outcome = await registry.runnerOf(namespace).run<BeatOutcome>({ op: "beat", namespace, beats } as {
-			op: string;
-		});
+		const outcome = await registry.runnerOf(namespace).run({ op: "beat", namespace, beats });
 		if (!outcome.ok) throw new Error(outcome.code);
 		const arrived = new Set<string>();
 		outcome.seen.forEach(({ ttlMs, hasArrived }, n) => {

@@ -1,6 +1,6 @@
 import type { Clock } from "../../contract/clock.ts";
 import { refusalError } from "../../contract/errors.ts";
-import type { Kernel } from "../../kernel/kernel.ts";
+import { type Command, type Kernel, type OutcomeOf, runRule } from "../../kernel/kernel.ts";
 import { type Outcome, refuse } from "../../kernel/outcome.ts";
 import type { Key } from "../../kernel/records/record.ts";
 import type { Entry } from "../../kernel/tx.ts";
@@ -140,23 +140,27 @@ export class PartitionRunner {
 		return this.#waiting.length === 0 && this.#held === 0 && this.#rounds.length === 0 && !this.#scheduled;
 	}
 
-	run<O extends Outcome>(command: { op: string }): Promise<O> {
-		return new Promise<O>((resolve, reject) => {
-			this.enqueue(command, resolve as (outcome: Outcome) => void, reject);
-		});
+	run<C extends Command>(command: C): Promise<OutcomeOf<C["op"]>> {
+		return new Promise((resolve, reject) => this.enqueue<C>(command, resolve, reject));
 	}
 
 	/**
 	 * `run` by callbacks, for callers with many commands: a promise for each would cost more than the command. As with a
 	 * promise, only the first call back counts.
 	 */
-	enqueue(command: { op: string }, resolve: (outcome: Outcome) => void, reject: (error: unknown) => void): void {
+	enqueue<C extends Command>(
+		command: C,
+		resolve: (outcome: OutcomeOf<C["op"]>) => void,
+		reject: (error: unknown) => void,
+	): void {
 		if (this.#closed) {
 			reject(refusalError(refuse("shutting_down")));
 			return;
 		}
 		const arrivedAt = this.#options.clock.monotonic();
-		this.#waiting.push({ command, outcome: undefined, losses: 0, arrivedAt, resolve, reject });
+		// Whatever is resolved is what the command's own rule gave.
+		const settle = resolve as (outcome: Outcome) => void;
+		this.#waiting.push({ command, outcome: undefined, losses: 0, arrivedAt, resolve: settle, reject });
 		this.#schedule();
 	}
 
@@ -319,12 +323,8 @@ export class PartitionRunner {
 	}
 
 	#runRule(running: Running, tx: Transaction, now: number): "ran" | "missing" | "failed" {
-		const rules = this.#options.kernel.rules as unknown as Record<
-			string,
-			(tx: Transaction, command: unknown, now: number) => Outcome
-		>;
 		try {
-			const outcome = (rules[running.command.op] as (typeof rules)[string])(tx, running.command, now);
+			const outcome = runRule(this.#options.kernel, tx, running.command, now);
 			if (!outcome.ok) tx.dropWrites();
 			running.outcome = outcome;
 			return "ran";

@@ -1,8 +1,9 @@
+import type { Command } from "../../kernel/kernel.ts";
 import type { Outcome } from "../../kernel/outcome.ts";
 
 /** A command on its way through a partition runner. */
 export interface Running {
-	command: { op: string };
+	command: Command;
 	outcome: Outcome | undefined;
 	/** How often in a row its unit lost against another engine. */
 	losses: number;

@@ -1,7 +1,7 @@
 import { type EmittedEvent, encodeEvent } from "../../kernel/events.ts";
 import type { Blob } from "../../kernel/payload.ts";
 import type { Placement } from "../../kernel/placement.ts";
-import { encode } from "../../kernel/records/record-types.ts";
+import { encode } from "../../kernel/record-types.ts";
 import type { EventEntry, ForgottenOwner, Unit } from "../../store/port.ts";
 import type { Running } from "./running.ts";
 import type { Transaction } from "./transaction.ts";

@@ -1,6 +1,5 @@
-import { FlowFabricError } from "../../contract/errors.ts";
 import type { ListRequest } from "../../contract/executions.ts";
-import { slotOfId } from "../../kernel/ids.ts";
+import { slotOfGivenId } from "../../contract/ids.ts";
 import { listQueue, listQueuePrefix } from "../../kernel/placement.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import { publicState } from "../../kernel/state.ts";
@@ -79,12 +78,7 @@ function splitTag(tag: string | undefined): [key: string, value: string] | undef
 /** A flow's members live where it lives. */
 function partitionsOf({ engine }: Session, flowId: string | undefined): number[] {
 	if (flowId === undefined) return engine.runners.map((_, partition) => partition);
-	const slot = slotOfId("fl", flowId);
-	if (slot !== undefined) return [slot % engine.runners.length];
-	throw new FlowFabricError("invalid_input", {
-		message: "flowId: must be a flow id: fl_<32 hex>_<slot 0..16383>",
-		details: { field: "flowId" },
-	});
+	return [slotOfGivenId("fl", flowId, "flowId") % engine.runners.length];
 }
 
 /** Scores are negated times: what was created before a time stands behind that of the millisecond before it. */

@@ -14,7 +14,9 @@ export interface LaneRecord {
 
 export const laneDefaults: LaneRecord = { state: "open", agingMs: 1e12, revision: 0, stateSince: 0 };
 
-export const laneKey = (namespace: string, lane: string): Key<LaneRecord> => `lane:${namespace}:${lane}`;
+export const LANE_PREFIX = "lane:";
+
+export const laneKey = (namespace: string, lane: string): Key<LaneRecord> => `${LANE_PREFIX}${namespace}:${lane}`;
 
 export const makeLane = (fields: Partial<LaneRecord>): LaneRecord => makeRecord(laneDefaults, fields);
 
@@ -41,8 +43,6 @@ export const laneHomeKey = (namespace: string, lane: string): Key<LaneHomeRecord
 	LANE_HOME_PREFIX + laneSubject(namespace, lane);
 
 export const slotOfLane = (namespace: string, lane: string): number => slotOf(laneSubject(namespace, lane));
-
-export const slotOfLaneHomeKey = (key: string): number => slotOf(key.slice(LANE_HOME_PREFIX.length));
 
 export const makeLaneHome = (fields: Partial<LaneHomeRecord>): LaneHomeRecord => makeRecord(laneHomeDefaults, fields);
 

@@ -36,9 +36,6 @@ export const workerKey = (namespace: string, instanceId: string): Key<WorkerReco
 
 export const slotOfWorkers = (namespace: string): number => slotOf(namespace);
 
-export const slotOfWorkerKey = (key: string): number =>
-	slotOfWorkers(key.slice(WORKER_PREFIX.length, key.indexOf(":", WORKER_PREFIX.length)));
-
 export const workerExpiresAt = (record: WorkerRecord): number => record.lastSeenAt + record.ttlMs;
 
 export const makeWorker = (fields: Partial<WorkerRecord>): WorkerRecord => makeRecord(workerDefaults, fields);

@@ -8,7 +8,8 @@ import {
 	makeLane,
 	makeLaneHome,
 } from "../records/lane.ts";
-import { amend } from "../records/record.ts";
+import { amend, type Key } from "../records/record.ts";
+import type { TickCommand, TickOutcome } from "../ticking.ts";
 import type { Tx } from "../tx.ts";
 
 /**
@@ -31,7 +32,7 @@ export interface ChangeLaneCommand extends LaneName {
 export type ChangeLaneOutcome = Outcome<{ home: LaneHomeRecord }>;
 
 /** How long a change may take to reach every partition before it is sent again. */
-export const SPREAD_AGAIN_MS = 1000;
+const SPREAD_AGAIN_MS = 1000;
 
 export function changeLane(tx: Tx, command: ChangeLaneCommand, now: number): ChangeLaneOutcome {
 	const { namespace, lane } = command;
@@ -84,4 +85,13 @@ export function confirmLane(tx: Tx, { namespace, lane, revision }: ConfirmLaneCo
 	if (!home || home.revision !== revision) return { ok: true, confirmed: false };
 	if (home.spreadAt > 0) tx.put(key, amend(home, { spreadAt: 0 }));
 	return { ok: true, confirmed: true };
+}
+
+/** Until all partitions have confirmed, the home asks again and again for its copies to be given out. */
+export function tickLaneHome(tx: Tx, { key }: TickCommand, now: number): TickOutcome {
+	const home = tx.get(key as Key<LaneHomeRecord>);
+	if (!home || home.spreadAt === 0) return { ok: true };
+	if (home.spreadAt > now) return { ok: true, early: home.spreadAt };
+	tx.put(key, amend(home, { spreadAt: now + SPREAD_AGAIN_MS }));
+	return { ok: true, duty: "lane_copies", errand: { type: "spread_lane", home } };
 }

@@ -1,6 +1,6 @@
-import { PUBLIC_STATES, publicState } from "../state.ts";
-import type { ExecutionRecord } from "./execution.ts";
-import { decode, defaultsOf, recordTypeOf } from "./record-types.ts";
+import { decode, recordTypeOf, typeOfKey } from "./record-types.ts";
+import type { ExecutionRecord } from "./records/execution.ts";
+import { PUBLIC_STATES, publicState } from "./state.ts";
 
 /** Why a stored document cannot be what its key says. */
 export interface RecordFault {
@@ -21,7 +21,7 @@ export class UnreadableRecord extends Error {
 
 /** The record a document holds, every field of the kind its type says; a type of a later version is taken as it is. */
 export function readRecord(key: string, doc: string): object {
-	const type = recordTypeOf(key);
+	const type = typeOfKey(key);
 	let record: object;
 	try {
 		record = decode(key, doc);
@@ -29,7 +29,7 @@ export function readRecord(key: string, doc: string): object {
 		throw new UnreadableRecord({ field: "", problem: "is not a JSON object" });
 	}
 	if (!type) return record;
-	const defaults: object = defaultsOf[type];
+	const { defaults } = type;
 	for (const field in defaults) {
 		const usual = (defaults as Record<string, unknown>)[field];
 		const value = (record as Record<string, unknown>)[field];
@@ -37,7 +37,7 @@ export function readRecord(key: string, doc: string): object {
 		const problem = `must be ${usual === null ? "null, an object or a list" : kindOf(usual)}, is ${kindOf(value)}`;
 		throw new UnreadableRecord({ field, problem });
 	}
-	const fault = type === "execution" ? executionFault(key, record as ExecutionRecord) : undefined;
+	const fault = recordTypeOf(key) === "execution" ? executionFault(key, record as ExecutionRecord) : undefined;
 	if (fault) throw new UnreadableRecord(fault);
 	return record;
 }

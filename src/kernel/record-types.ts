@@ -1,0 +1,192 @@
+import { slotOf, trustedSlot } from "./ids.ts";
+import {
+	executionPlacement,
+	laneHomePlacement,
+	type Placement,
+	ticketPlacement,
+	untilDue,
+	workerPlacement,
+} from "./placement.ts";
+import { attemptDefaults } from "./records/attempt.ts";
+import { CLAIM_REQUEST_PREFIX, type ClaimRequestRecord, claimRequestDefaults } from "./records/claim-request.ts";
+import { ENGINES_KEY, ENGINES_SLOT, enginesDefaults } from "./records/engines.ts";
+import { EVENT_LOG_KEY, eventLogDefaults } from "./records/event-log.ts";
+import { type ExecutionRecord, executionDefaults } from "./records/execution.ts";
+import { decodeExecution, encodeExecution } from "./records/execution-text.ts";
+import { type GrantRecord, grantDefaults, grantForgottenAt } from "./records/grant.ts";
+import {
+	IDEMPOTENCY_KEY_PREFIX,
+	type IdempotencyKeyRecord,
+	idempotencyKeyDefaults,
+} from "./records/idempotency-key.ts";
+import { LANE_HOME_PREFIX, LANE_PREFIX, laneDefaults, laneHomeDefaults } from "./records/lane.ts";
+import { decodeRecord, encodeRecord } from "./records/record.ts";
+import { TICKET_PREFIX, ticketDefaults } from "./records/ticket.ts";
+import { slotOfWorkers, WORKER_PREFIX, workerDefaults, workerExpiresAt } from "./records/worker.ts";
+import { tickLaneHome } from "./rules/change-lane.ts";
+import { tickExecution } from "./rules/tick-execution.ts";
+import { tickTicket } from "./tickets.ts";
+import { expiring, type Tick } from "./ticking.ts";
+
+/** All there is to know of a type of record. */
+interface RecordTypeEntry<R extends object> {
+	/**
+	 * How its keys begin: an id's prefix, a word and a colon, or the whole key of what there is one of. `ex_/a` is a part of
+	 * an execution: its key is the execution's, a slash, and the letter.
+	 */
+	prefix: string;
+	defaults: R;
+	/** The slot it lives in, by its key without the prefix or, for ids, whole; absent where any partition may have one. */
+	slot?(name: string): number;
+	/** Whose it is; absent for what is of no namespace. */
+	namespace?(record: R, name: string): string;
+	/** Whether commands are likely to come for it: an engine need not remember the others. */
+	isBusy?(record: R): boolean;
+	placement?(record: R): Placement[];
+	/** What is done when something on it is due. */
+	tick?: Tick;
+	decode?(key: string, doc: string): R;
+	encode?(record: R): string;
+}
+
+/** Keeps the type of a record together with what is said of it; the table itself holds types of all kinds. */
+const entry = <R extends object>(type: RecordTypeEntry<R>): RecordTypeEntry<object> =>
+	type as unknown as RecordTypeEntry<object>;
+
+const always = (): boolean => true;
+const ofRecord = ({ namespace }: { namespace: string }): string => namespace;
+/** Namespaces hold no colon. */
+const upToColon = (_: object, name: string): string => name.slice(0, name.indexOf(":"));
+
+/** Every type of record, with everything about it. What a store holds beyond these was written by a later version. */
+const RECORD_TYPES = {
+	execution: entry<ExecutionRecord>({
+		prefix: "ex_",
+		defaults: executionDefaults,
+		slot: trustedSlot,
+		namespace: ofRecord,
+		isBusy: ({ lifecyclePhase }) => lifecyclePhase !== "terminal",
+		placement: executionPlacement,
+		tick: tickExecution,
+		decode: decodeExecution,
+		encode: encodeExecution,
+	}),
+	attempt: entry({
+		prefix: "ex_/a",
+		defaults: attemptDefaults,
+		slot: (key) => trustedSlot(key.slice(0, key.indexOf("/"))),
+	}),
+	grant: entry<GrantRecord>({
+		prefix: "gr_",
+		defaults: grantDefaults,
+		slot: trustedSlot,
+		namespace: ofRecord,
+		placement: (record) => untilDue(grantForgottenAt(record)),
+		tick: expiring("grant_memory", grantForgottenAt),
+	}),
+	idempotencyKey: entry<IdempotencyKeyRecord>({
+		prefix: IDEMPOTENCY_KEY_PREFIX,
+		defaults: idempotencyKeyDefaults,
+		slot: slotOf,
+		namespace: upToColon,
+		placement: ({ expiresAt }) => untilDue(expiresAt),
+		tick: expiring<IdempotencyKeyRecord>("key_expiry", ({ expiresAt }) => expiresAt),
+	}),
+	claimRequest: entry<ClaimRequestRecord>({
+		prefix: CLAIM_REQUEST_PREFIX,
+		defaults: claimRequestDefaults,
+		namespace: upToColon,
+		placement: ({ expiresAt }) => untilDue(expiresAt),
+		tick: expiring<ClaimRequestRecord>("request_expiry", ({ expiresAt }) => expiresAt),
+	}),
+	/** A ticket too many does no harm, so any partition may have one. */
+	ticket: entry({
+		prefix: TICKET_PREFIX,
+		defaults: ticketDefaults,
+		namespace: ofRecord,
+		isBusy: always,
+		placement: ticketPlacement,
+		tick: tickTicket,
+	}),
+	lane: entry({ prefix: LANE_PREFIX, defaults: laneDefaults, isBusy: always }),
+	laneHome: entry({
+		prefix: LANE_HOME_PREFIX,
+		defaults: laneHomeDefaults,
+		slot: slotOf,
+		namespace: ofRecord,
+		isBusy: always,
+		placement: laneHomePlacement,
+		tick: tickLaneHome,
+	}),
+	worker: entry({
+		prefix: WORKER_PREFIX,
+		defaults: workerDefaults,
+		slot: (name) => slotOfWorkers(name.slice(0, name.indexOf(":"))),
+		namespace: ofRecord,
+		isBusy: always,
+		placement: workerPlacement,
+		tick: expiring("worker_expiry", workerExpiresAt),
+	}),
+	eventLog: entry({ prefix: EVENT_LOG_KEY, defaults: eventLogDefaults, isBusy: always }),
+	engines: entry({ prefix: ENGINES_KEY, defaults: enginesDefaults, slot: () => ENGINES_SLOT, isBusy: always }),
+};
+
+export type RecordType = keyof typeof RECORD_TYPES;
+
+const byPrefix = new Map<string, RecordType>(
+	(Object.keys(RECORD_TYPES) as RecordType[]).map((type) => [RECORD_TYPES[type].prefix, type]),
+);
+
+const ID_PREFIX = "ex_".length;
+
+/** A key tells what kind of record it names; undefined for keys of a later version. */
+export function recordTypeOf(key: string): RecordType | undefined {
+	// Most records are executions: they are told without a new text.
+	if (key.startsWith("ex_") && !key.includes("/")) return "execution";
+	if (key.charAt(ID_PREFIX - 1) !== "_") return byPrefix.get(key.slice(0, key.indexOf(":") + 1) || key);
+	const slash = key.indexOf("/");
+	const id = key.slice(0, ID_PREFIX);
+	return byPrefix.get(slash < 0 ? id : `${id}/${key.charAt(slash + 1)}`);
+}
+
+/** All there is to know of the type a key names; undefined for keys of a later version. */
+export function typeOfKey(key: string): RecordTypeEntry<object> | undefined {
+	const type = recordTypeOf(key);
+	return type && RECORD_TYPES[type];
+}
+
+/** A key as its type takes it apart: an id whole, any other without its prefix. */
+const nameOf = (key: string, { prefix }: RecordTypeEntry<object>): string =>
+	prefix.endsWith(":") ? key.slice(prefix.length) : key;
+
+/** A record of a kind this program does not know keeps all it holds and is queued nowhere. */
+export function decode(key: string, doc: string): object {
+	const type = typeOfKey(key);
+	return type?.decode ? type.decode(key, doc) : decodeRecord(type?.defaults ?? {}, doc);
+}
+
+export function encode(key: string, record: object): string {
+	const type = typeOfKey(key);
+	return type?.encode ? type.encode(record) : encodeRecord(type?.defaults ?? {}, record);
+}
+
+/** Where a record is queued: a pure function of the record, so an index can always be rebuilt and checked. */
+export const placement = (key: string, record: object): Placement[] => typeOfKey(key)?.placement?.(record) ?? [];
+
+/** Whether commands are likely to come for a record. What a later version made is none of ours to judge. */
+export function isBusy(key: string, record: object): boolean {
+	const type = typeOfKey(key);
+	return type ? (type.isBusy?.(record) ?? false) : true;
+}
+
+/** The slot a record, a blob or an owner of events lives in; undefined for what any partition may have one of. */
+export function slotOfKey(key: string): number | undefined {
+	const type = typeOfKey(key);
+	return type?.slot?.(nameOf(key, type));
+}
+
+/** Undefined for what is of no namespace. */
+export function namespaceOf(key: string, record: object): string | undefined {
+	const type = typeOfKey(key);
+	return type?.namespace?.(record, nameOf(key, type));
+}
