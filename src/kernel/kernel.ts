@@ -3,6 +3,7 @@ import type { Outcome } from "./outcome.ts";
 import type { Placement } from "./placement.ts";
 import { isBusy, placement } from "./record-types.ts";
 import { announce, withdraw } from "./rules/announce.ts";
+import { block, unblock } from "./rules/block.ts";
 import { cancel } from "./rules/cancel.ts";
 import { changeLane, confirmLane, copyLane } from "./rules/change-lane.ts";
 import { changePriority } from "./rules/change-priority.ts";
@@ -20,7 +21,6 @@ import { remove } from "./rules/remove.ts";
 import { renew } from "./rules/renew.ts";
 import { replay } from "./rules/replay.ts";
 import { revokeLease } from "./rules/revoke-lease.ts";
-import { blockRoute, unblockRoute } from "./rules/route.ts";
 import { setTags } from "./rules/set-tags.ts";
 import { tick } from "./rules/tick.ts";
 import type { Tx } from "./tx.ts";
@@ -51,8 +51,8 @@ const rules = {
 	changeLane,
 	copyLane,
 	confirmLane,
-	blockRoute,
-	unblockRoute,
+	block,
+	unblock,
 	noteTrim,
 	announce,
 	withdraw,

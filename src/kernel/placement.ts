@@ -1,3 +1,4 @@
+import { type BlockingCause, blockingCauseOf } from "./blocking.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
 import { isSetApart, type LaneHomeRecord } from "./records/lane.ts";
 import { fairQueue, type TicketRecord } from "./records/ticket.ts";
@@ -109,22 +110,38 @@ export const WORKERS = "workers,";
 /** The worker instances of a namespace, in the order they came. */
 export const workersQueue = (namespace: string): string => WORKERS + namespace;
 
-/** How the names of queues begin in which work waits that no live worker can serve. */
-export const ROUTE = "route,";
+/** How the names of queues begin in which work waits that something keeps from running. */
+export const BLOCKED = "blocked,";
 
-export const routeQueuePrefix = (namespace: string): string => `${ROUTE}${namespace},`;
+export const blockedQueuePrefix = (cause: BlockingCause, namespace?: string): string =>
+	namespace === undefined ? `${BLOCKED}${cause},` : `${BLOCKED}${cause},${namespace},`;
 
-/** Named by what a worker must offer for it to be released. */
+/** Named by cause and object: what stands in one queue waits for the same thing. */
+const blockedQueue = (cause: BlockingCause, namespace: string, object: string): string =>
+	blockedQueuePrefix(cause, namespace) + object;
+
+/** What work in a queue of blocked work waits for, and whose it is. Neither causes nor namespaces hold a comma. */
+export function blockedQueueSubject(queue: string): { cause: BlockingCause; namespace: string; object: string } {
+	const causeEnd = queue.indexOf(",", BLOCKED.length);
+	const namespaceEnd = queue.indexOf(",", causeEnd + 1);
+	return {
+		cause: queue.slice(BLOCKED.length, causeEnd) as BlockingCause,
+		namespace: queue.slice(causeEnd + 1, namespaceEnd),
+		object: queue.slice(namespaceEnd + 1),
+	};
+}
+
+/** Where work waits that no live worker can serve, by what a worker must offer for it to be released. */
 export const routeQueue = ({
 	namespace,
 	requiredCapabilities,
 }: Pick<WorkClass, "namespace" | "requiredCapabilities">): string =>
-	routeQueuePrefix(namespace) + requiredCapabilities.join(" ");
+	blockedQueue("route", namespace, requiredCapabilities.join(" "));
 
 /** Which capabilities work in this queue needs, and whose it is. */
 export function routeQueueSubject(queue: string): { namespace: string; requiredCapabilities: string[] } {
-	const comma = queue.indexOf(",", ROUTE.length);
-	return { namespace: queue.slice(ROUTE.length, comma), requiredCapabilities: queue.slice(comma + 1).split(" ") };
+	const { namespace, object } = blockedQueueSubject(queue);
+	return { namespace, requiredCapabilities: object.split(" ") };
 }
 
 /** How the names of lists of lanes begin. */
@@ -152,7 +169,7 @@ export function executionPlacement(record: ExecutionRecord): Placement[] {
 	if (isClaimable(record)) {
 		const queue = record.fairnessKey === "" ? eligibleQueue(record) : fairQueue(record);
 		places.push({ queue, score: queueScore(record) });
-	} else if (isBlockedByRoute(record)) {
+	} else if (blockingCauseOf(record) === "route") {
 		places.push({ queue: routeQueue(record), score: queueScore(record) });
 	}
 	return places;
@@ -181,9 +198,6 @@ export const isClaimable = (record: ExecutionRecord): boolean =>
 	record.eligibilityState === "eligible_now" &&
 	record.ownershipState === "unowned" &&
 	!record.removing;
-
-const isBlockedByRoute = (record: ExecutionRecord): boolean =>
-	record.eligibilityState === "blocked_by_route" && record.lifecyclePhase === "runnable";
 
 /** Ascending: each step of priority is worth `agingMs` of waiting. */
 export const queueScore = (record: ExecutionRecord): number => record.createdAt - record.priority * record.agingMs;

@@ -96,6 +96,7 @@ it("takes in a store of format 2: what waits, is granted or set aside, and lanes
 	expect(await importStore(store, lines, { format, partitionOf })).toEqual({ records: 17, blobs: 0, events: 8 });
 	const queues = new Set((await queuesOf(store)).map((found) => (found as string[])[0]));
 	expect([...queues].sort()).toEqual([
+		"blocked,route,default,gpu",
 		"due",
 		"eligible,default,default,,fair",
 		"eligible,default,default,cuda gpu,cuda",
@@ -105,7 +106,6 @@ it("takes in a store of format 2: what waits, is granted or set aside, and lanes
 		"list,default,default,waiting",
 		"list,default,granted,waiting",
 		"list,default,media,waiting",
-		"route,default,gpu",
 		"workers,default",
 	]);
 });

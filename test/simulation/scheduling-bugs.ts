@@ -51,9 +51,9 @@ export function withSchedulingBugs(kernel: Kernel, bugs: SchedulingBugs): Kernel
 	if (bugs.pauseAcrossTenants)
 		changed.claim = (tx, command, now) => rules.claim(reading(tx, pausedAnywhere), command, now);
 	if (bugs.releaseAcrossTenants)
-		changed.unblockRoute = (tx, command, now) => {
-			rules.unblockRoute(tx, { ...command, queue: ofOtherTenant(command.queue) }, now);
-			return rules.unblockRoute(tx, command, now);
+		changed.unblock = (tx, command, now) => {
+			rules.unblock(tx, { ...command, queue: ofOtherTenant(command.queue) }, now);
+			return rules.unblock(tx, command, now);
 		};
 	return { ...kernel, rules: changed };
 }

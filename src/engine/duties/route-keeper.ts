@@ -1,9 +1,10 @@
 import type { Clock } from "../../contract/clock.ts";
+import type { BlockingCause } from "../../kernel/blocking.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import { describeLack, offersAll } from "../../kernel/matching.ts";
-import { classOfQueue, ROUTE, routeQueue, routeQueuePrefix, routeQueueSubject } from "../../kernel/placement.ts";
+import { blockedQueuePrefix, classOfQueue, routeQueue, routeQueueSubject } from "../../kernel/placement.ts";
 import { type WorkerRecord, workerExpiresAt } from "../../kernel/records/worker.ts";
-import { MOVED_PER_STEP } from "../../kernel/rules/route.ts";
+import { MOVED_PER_STEP } from "../../kernel/rules/block.ts";
 import { isWithin, type ScannerFilter } from "../../kernel/scanner-filter.ts";
 import type { QueuePosition, StoredRecord } from "../../store/port.ts";
 import type { WorkFinder } from "../claims/work-finder.ts";
@@ -73,7 +74,7 @@ export class RouteKeeper {
 	 */
 	async released(namespace: string, capabilities: readonly string[]): Promise<void> {
 		try {
-			const places = await this.#queuesIn([...this.#options.runners.keys()], routeQueuePrefix(namespace));
+			const places = await this.#queuesIn([...this.#options.runners.keys()], blockedQueuePrefix("route", namespace));
 			await this.#release(places, (required) => offersAll(capabilities, required));
 		} catch (error) {
 			this.#owe(namespace);
@@ -102,13 +103,13 @@ export class RouteKeeper {
 		const wanted = new Set([...changed, ...this.#holding, ...fresh]);
 		const partitions = own.filter((partition) => wanted.has(partition));
 		for (const partition of fresh) this.#looked.add(partition);
-		const found = await this.#queuesIn(partitions, ROUTE);
+		const found = await this.#queuesIn(partitions, blockedQueuePrefix("route"));
 		this.#holding = new Set(found.map(([partition]) => partition));
 		let moved = 0;
 		for (const namespace of new Set(found.map(([, queue]) => routeQueueSubject(queue).namespace))) {
 			if (scannerFilter && scannerFilter.namespaces.length > 0 && !scannerFilter.namespaces.includes(namespace))
 				continue;
-			const mine = found.filter(([, queue]) => queue.startsWith(routeQueuePrefix(namespace)));
+			const mine = found.filter(([, queue]) => queue.startsWith(blockedQueuePrefix("route", namespace)));
 			moved += await this.#releaseServed(namespace, mine, scannerFilter);
 		}
 		return moved;
@@ -119,7 +120,7 @@ export class RouteKeeper {
 		const again = async () => {
 			this.#owed.delete(namespace);
 			try {
-				const places = await this.#queuesIn([...this.#options.runners.keys()], routeQueuePrefix(namespace));
+				const places = await this.#queuesIn([...this.#options.runners.keys()], blockedQueuePrefix("route", namespace));
 				if (places.length > 0) await this.#releaseServed(namespace, places);
 			} catch (error) {
 				this.#options.onFailure(error);
@@ -140,7 +141,7 @@ export class RouteKeeper {
 		);
 		const moving = unserved.map(([partition, queue]) => {
 			const { requiredCapabilities } = classOfQueue(queue);
-			const move: Move = { op: "blockRoute", queue, detail: describeLack(requiredCapabilities, workers) };
+			const move: Move = { op: "block", cause: "route", queue, detail: describeLack(requiredCapabilities, workers) };
 			return this.#move(partition, move, async () => (await this.#isServed(namespace, requiredCapabilities)) === false);
 		});
 		const whole = this.#lookAgain(namespace, unserved, moving).catch(this.#options.onFailure);
@@ -207,7 +208,7 @@ export class RouteKeeper {
 	async #releaseAll(partition: number, queue: string): Promise<number> {
 		const { namespace, requiredCapabilities } = routeQueueSubject(queue);
 		const isWanted = async () => (await this.#isServed(namespace, requiredCapabilities)) !== false;
-		const { first, all } = this.#move(partition, { op: "unblockRoute", queue }, isWanted);
+		const { first, all } = this.#move(partition, { op: "unblock", cause: "route", queue }, isWanted);
 		// If the first step fails, that is told below.
 		const whole = all.catch((error) => first.then(() => this.#options.onFailure(error)).catch(() => {}));
 		const count = await first;
@@ -226,7 +227,7 @@ export class RouteKeeper {
 			const { entries } = await runner.ask((store, at) => store.first(at, queue, MOVED_PER_STEP, position));
 			const { records } = await runner.ask((store, at) => store.read(at, keysOf(entries)));
 			const keys = keysOf(records.filter((stored) => isReadableWithin(kernel, scannerFilter, stored)));
-			if (keys.length > 0) moved += await this.#step(partition, { op: "unblockRoute", queue, keys });
+			if (keys.length > 0) moved += await this.#step(partition, { op: "unblock", cause: "route", queue, keys });
 			after = entries.length < MOVED_PER_STEP ? undefined : entries.at(-1);
 		} while (after);
 		return moved;
@@ -291,8 +292,8 @@ interface Moving {
 }
 
 type Move =
-	| { op: "blockRoute"; queue: string; detail: string }
-	| { op: "unblockRoute"; queue: string; keys?: readonly string[] };
+	| { op: "block"; cause: BlockingCause; queue: string; detail: string }
+	| { op: "unblock"; cause: BlockingCause; queue: string; keys?: readonly string[] };
 
 const keysOf = (found: readonly { key: string }[]): string[] => found.map(({ key }) => key);
 

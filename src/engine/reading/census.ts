@@ -1,5 +1,5 @@
 import type { Kernel } from "../../kernel/kernel.ts";
-import { LANES, ROUTE, WORKERS } from "../../kernel/placement.ts";
+import { blockedQueuePrefix, LANES, WORKERS } from "../../kernel/placement.ts";
 import type { LaneHomeRecord, LaneState } from "../../kernel/records/lane.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 
@@ -31,7 +31,7 @@ export async function takeCensus(
 		runners.map(async (runner) => {
 			const [registered, waiting, lanes] = await Promise.all([
 				runner.ask((store, partition) => store.queueSizes(partition, WORKERS)),
-				runner.ask((store, partition) => store.queueSizes(partition, ROUTE)),
+				runner.ask((store, partition) => store.queueSizes(partition, blockedQueuePrefix("route"))),
 				closedIn(runner, kernel, mostLanes),
 			]);
 			for (const { queue, size } of registered.queues) {

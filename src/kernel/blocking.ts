@@ -1,0 +1,16 @@
+import type { StateFields } from "./state.ts";
+
+/** Why work that is ready otherwise is set aside, and what its state says of that. */
+export const BLOCKING_CAUSES = {
+	route: { eligibilityState: "blocked_by_route", blockingReason: "waiting_for_capable_worker" },
+} as const satisfies Record<string, Partial<StateFields>>;
+
+export type BlockingCause = keyof typeof BLOCKING_CAUSES;
+
+/** What keeps an execution set aside; undefined when nothing of the kind does. */
+export function blockingCauseOf({ lifecyclePhase, eligibilityState }: StateFields): BlockingCause | undefined {
+	if (lifecyclePhase !== "runnable") return undefined;
+	for (const cause in BLOCKING_CAUSES)
+		if (BLOCKING_CAUSES[cause as BlockingCause].eligibilityState === eligibilityState) return cause as BlockingCause;
+	return undefined;
+}
