@@ -3,7 +3,7 @@
  * work on a fresh clone. With `--tools` it also builds the benchmarks and the simulator.
  */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, readdirSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -17,8 +17,9 @@ function newest(path) {
 	return Math.max(0, ...readdirSync(path).map((name) => newest(join(path, name))));
 }
 
+/** On Windows npm is a script, which only a shell may start. */
 function run(command, args) {
-	execFileSync(command, args, { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
+	execFileSync(command, args, { cwd: root, stdio: ["ignore", "inherit", "inherit"], shell: command.endsWith(".cmd") });
 }
 
 const installed = newest(join(root, "node_modules", ".package-lock.json"));
@@ -32,15 +33,17 @@ function build(project, stamp, sources) {
 	const changed = Math.max(...["tsconfig.json", project, ...sources].map((path) => newest(join(root, path))));
 	if (built >= changed) return;
 	process.stdout.write(`building ${project} …\n`);
-	run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", project]);
 	copyBeside(dirname(stamp));
+	run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", project]);
 }
 
-/** What the compiler leaves alone is needed beside what it writes. */
+/** What the compiler leaves alone is needed beside what it writes; first, since its stamp says that all is done. */
 function copyBeside(target) {
-	const into = target === "dist" ? target : join(target, "src");
+	const into = join(root, target === "dist" ? target : join(target, "src"));
 	for (const file of readdirSync(join(root, "src"), { recursive: true })) {
-		if (file.endsWith(".lua")) copyFileSync(join(root, "src", file), join(root, into, file));
+		if (!file.endsWith(".lua")) continue;
+		mkdirSync(dirname(join(into, file)), { recursive: true });
+		copyFileSync(join(root, "src", file), join(into, file));
 	}
 }
 

@@ -116,10 +116,11 @@ const withoutTurn: Miswriting = (key, record, tx) => {
 	return before ? amend(record as TicketRecord, { turnAt: before.turnAt }) : record;
 };
 
-/** Names of queues have their namespace second. */
+/** Names of queues have their namespace second, those of blocked work behind the cause. */
 function ofOtherTenant(queue: string): string {
-	const [kind, namespace = "", ...rest] = queue.split(",");
-	return [kind, otherThan(namespace), ...rest].join(",");
+	const parts = queue.split(",");
+	const at = parts[0] === "blocked" ? 2 : 1;
+	return parts.with(at, otherThan(parts[at] ?? "")).join(",");
 }
 
 /** Every queue is also the other tenant's of the same name, and all that stands in either is this one's. */
