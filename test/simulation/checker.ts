@@ -6,6 +6,7 @@ import type { ClaimRequestRecord } from "../../src/kernel/records/claim-request.
 import type { ExecutionRecord } from "../../src/kernel/records/execution.ts";
 import { publicState, type StateFields } from "../../src/kernel/state.ts";
 import { TIME_TOLERANCE_MS, type Unit } from "../../src/store/port.ts";
+import { lostLaterFields } from "../later-fields.ts";
 import { fold, type Told } from "./fold.ts";
 import { checkGrant } from "./grant-watch.ts";
 import type { IntermediateStates } from "./intermediate-states.ts";
@@ -72,8 +73,8 @@ export class Checker {
 			this.#episodesOf(key).push({ from: this.#world.moment, record: undefined });
 			this.removed.add(key);
 		}
+		for (const { key, doc } of unit.put) this.#checkLaterFields(key, doc);
 		for (const { key, doc } of unit.put) {
-			this.#checkUnknownField(key, doc);
 			if (key.startsWith("journal:")) this.#checkJournal(key, JSON.parse(doc), unit);
 			else if (key.startsWith("group:")) this.#checkGroup(partition, key, unit, JSON.parse(doc));
 			else if (key.startsWith("claim:"))
@@ -185,10 +186,13 @@ export class Checker {
 		this.#byKey.set(key, next.id);
 	}
 
-	#checkUnknownField(key: string, doc: string): void {
-		if (this.#docs.get(key)?.includes('"fromLaterVersion"') && !doc.includes('"fromLaterVersion"')) {
-			throw new Violation(`${key}: a field of a later version was lost`);
-		}
+	/** Also where an attempt moves from its execution into a record of its own. */
+	#checkLaterFields(key: string, doc: string): void {
+		const [home = "", attempt] = key.startsWith("ex_") ? key.split("/") : [key];
+		const before = this.#docs.get(key) ?? (attempt && this.#docs.get(home));
+		const lost = before ? lostLaterFields(before, doc) : [];
+		const [name] = this.#docs.has(key) ? lost : lost.filter((part) => part !== "the document");
+		if (name !== undefined) throw new Violation(`${key}: a field of a later version was lost from ${name}`);
 	}
 
 	#checkJournal(key: string, next: Journal, unit: Unit): void {

@@ -41,6 +41,7 @@ export const plantedBugs: Record<string, Bugs> = {
 	"7 time is not checked": { timeUnchecked: true },
 	"8 nobody gets a turn": { noTurns: true },
 	"9 unknown fields are dropped": { unknownFieldsDropped: true },
+	"9 unknown fields inside an attempt or a lease are dropped": { nestedFieldsDropped: true },
 	"a rule rests on what is still on its way": { undecidedRead: true },
 	"the fence is skipped": { fenceSkipped: true },
 	"a placement is dropped": { placementDropped: true },

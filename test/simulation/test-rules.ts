@@ -1,5 +1,6 @@
 import { type Kernel, kernel } from "../../src/kernel/kernel.ts";
 import { type Outcome, refuse } from "../../src/kernel/outcome.ts";
+import type { ExecutionRecord } from "../../src/kernel/records/execution.ts";
 import type { Key } from "../../src/kernel/records/record.ts";
 import type { Tx } from "../../src/kernel/tx.ts";
 
@@ -68,6 +69,7 @@ const closeGroup =
 export interface KernelBugs {
 	guardIgnored?: boolean;
 	unknownFieldsDropped?: boolean;
+	nestedFieldsDropped?: boolean;
 	fenceSkipped?: boolean;
 	placementDropped?: boolean;
 	idempotencyKeyLost?: boolean;
@@ -112,6 +114,7 @@ export function simulatedKernel(bugs: KernelBugs): Kernel {
 		decode(key, doc) {
 			const record = kernel.decode(key, doc);
 			if (bugs.unknownFieldsDropped) dropUnknown(record);
+			if (bugs.nestedFieldsDropped) dropNested(record);
 			return record;
 		},
 	};
@@ -121,6 +124,11 @@ export function simulatedKernel(bugs: KernelBugs): Kernel {
 function dropUnknown(record: { unknown?: object | null; fromLaterVersion?: string }): void {
 	if (record.unknown) record.unknown = null;
 	delete record.fromLaterVersion;
+}
+
+/** What is written by hand has what it does not know apart, in each of its parts. */
+function dropNested({ attempt, lease, lastLease }: Partial<ExecutionRecord>): void {
+	for (const part of [attempt, lease, lastLease]) delete part?.unknown;
 }
 
 function withLiveFence(tx: Tx, command: Parameters<Kernel["rules"]["complete"]>[1]) {

@@ -33,7 +33,11 @@ export interface Attempt {
 	usedMs?: number;
 	failure?: Failure;
 	result?: Payload;
+	unknown?: LaterFields;
 }
+
+/** Fields of a later version, kept as they came. */
+export type LaterFields = Readonly<Record<string, unknown>>;
 
 /** Reserved for one worker, which has yet to accept it. */
 export interface Grant {
@@ -52,6 +56,7 @@ export interface Lease {
 	workerId: string;
 	instanceId: string;
 	renewals?: number;
+	unknown?: LaterFields;
 }
 
 /** How the last lease ended, kept so that its holder's repeated call gets its first answer. */
@@ -60,6 +65,7 @@ export interface LeaseEnd {
 	epoch: number;
 	by: "expired" | "revoked" | LeaseEndingOp | "timeout" | "deadline";
 	outcome?: Record<string, unknown>;
+	unknown?: LaterFields;
 }
 
 export type LeaseEndingOp = "complete" | "fail" | "delay" | "release" | "cancel";
@@ -139,8 +145,7 @@ export interface ExecutionRecord {
 	events: number;
 	/** Removal goes on in bounded steps; set from the first step until the record itself goes. */
 	removing: boolean;
-	/** Fields of a later version, kept as they came. */
-	unknown: Readonly<Record<string, unknown>> | null;
+	unknown: LaterFields | null;
 }
 
 export const executionDefaults: ExecutionRecord = {

@@ -5,7 +5,7 @@ import type { Outcome } from "../outcome.ts";
 import { type ClaimRequestRecord, makeClaimRequest } from "../records/claim-request.ts";
 import type { ExecutionRecord } from "../records/execution.ts";
 import { laneKey } from "../records/lane.ts";
-import type { Key } from "../records/record.ts";
+import { amend, type Key } from "../records/record.ts";
 import type { Tx } from "../tx.ts";
 
 /** Where a worker looks for work, and what it can serve. */
@@ -82,8 +82,12 @@ function rememberIn(
 ): void {
 	const known = tx.getFresh(key);
 	const leases: [string, string][] = executions.map((execution) => [execution.id, execution.lease?.id ?? ""]);
-	if (known?.call === call) leases.unshift(...known.leases);
-	tx.put(key, makeClaimRequest({ call, leases, expiresAt }));
+	tx.put(
+		key,
+		known?.call === call
+			? amend(known, { leases: known.leases.concat(leases), expiresAt })
+			: makeClaimRequest({ call, leases, expiresAt }),
+	);
 }
 
 /** The last word, whatever led here: an index may be out of date. */
