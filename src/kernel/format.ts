@@ -5,12 +5,13 @@ import { decode, encode, recordTypeOf } from "./records/record-types.ts";
  * The number of the format this program writes. It is raised when a document's meaning changes, and whenever `placement`
  * gives another answer for the same record; a store with a lower number is migrated and its index built anew on opening.
  */
-export const FORMAT = 3;
+export const FORMAT = 4;
 
 /** One function per step: `migrations[n]` turns a document of format n into one of n + 1. */
 const migrations: Record<number, (key: string, doc: string) => string> = {
 	// An execution's document was its record as JSON, which is read as well.
 	2: (key, doc) => (recordTypeOf(key) === "execution" ? encode(key, decode(key, doc)) : doc),
+	3: (_key, doc) => doc,
 };
 
 export function migrate(from: number, key: string, doc: string): string {

@@ -120,7 +120,10 @@ export interface ExecutionRecord {
 
 	/** When a delay, backoff or resume delay ends; 0 when there is none. */
 	delayUntil: number;
-	/** When it last became eligible, which the queue timeout counts from; 0 while that is its creation. */
+	/**
+	 * When it last became eligible, which the queue timeout counts from; 0 while that is its creation. To be blocked and
+	 * released again is no new beginning.
+	 */
 	eligibleAt: number;
 	/** The last replay, which the deadline counts from; 0 while that is its creation. */
 	deadlineFrom: number;

@@ -63,7 +63,6 @@ export function unblockRoute(tx: Tx, { queue, actor, ...command }: UnblockRouteC
 		const changes: Partial<ExecutionRecord> = eligible(record.attemptState);
 		changes.blockingDetail = "";
 		changes.blockedAt = 0;
-		changes.eligibleAt = now;
 		transition(tx, record, changes, { now, actor }, { type: "unblocked", reason: "waiting_for_capable_worker" });
 		moved += 1;
 	}
