@@ -1,16 +1,19 @@
 import { type Clock, systemClock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
+import type { GrantView } from "../contract/replies.ts";
 import { SLOTS, slotOfId } from "../kernel/ids.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { kernel as theKernel } from "../kernel/kernel.ts";
 import { DUE_QUEUE, ELIGIBLE } from "../kernel/placement.ts";
 import { ENGINES_SLOT } from "../kernel/records/engines.ts";
+import type { ExecutionRecord } from "../kernel/records/execution.ts";
 import type { Errand } from "../kernel/rules/tick.ts";
 import { filterName, type ScannerFilter } from "../kernel/scanner-filter.ts";
 import { EVENT_LOG, type Store } from "../store/port.ts";
 import { ClaimDispatcher } from "./claims/claim-dispatcher.ts";
 import { ClaimRequests } from "./claims/claim-requests.ts";
 import { PausedLanes } from "./claims/paused-lanes.ts";
+import { grantRequests, leaseRequests } from "./claims/request-kinds.ts";
 import { DutyLog } from "./duties/duty-log.ts";
 import { LaneKeeper } from "./duties/lane-keeper.ts";
 import { RouteKeeper } from "./duties/route-keeper.ts";
@@ -86,7 +89,8 @@ export class Engine {
 	/** What its scanners are restricted to; undefined when they are not. */
 	readonly scannerFilter: ScannerFilter | undefined;
 	readonly throughput = new Throughput();
-	readonly claimRequests: ClaimRequests;
+	readonly claimRequests: ClaimRequests<ExecutionRecord>;
+	readonly grantRequests: ClaimRequests<GrantView>;
 	/** Told of every unit that was committed. */
 	onCommitted: ((unit: UnitDraft) => void) | undefined;
 	/** Counts what happens here; whoever wants metrics sets it. */
@@ -177,7 +181,9 @@ export class Engine {
 			onPaused: (partition, namespace, lane) => this.pausedLanes.found(partition, namespace, lane),
 			onSkipped: (_, error) => this.#skipped(error),
 		});
-		this.claimRequests = new ClaimRequests(this.runners, this.dispatcher, this.kernel, this.mint);
+		const requests = { runners, dispatcher: this.dispatcher, kernel, mint: this.mint };
+		this.claimRequests = new ClaimRequests({ ...requests, kind: leaseRequests });
+		this.grantRequests = new ClaimRequests({ ...requests, kind: grantRequests });
 		this.#timers = new TimerService({
 			runners: this.runners,
 			clock: this.clock,

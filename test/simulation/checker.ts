@@ -44,6 +44,8 @@ export class Checker {
 	readonly #leaseUuids = new Map<string, { id: string; moment: number }>();
 	/** Leases by the namespace and instance that claimed them. */
 	readonly #claimedBy = new Map<string, { id: string; leaseId: string; moment: number; partition: SimPartition }[]>();
+	/** Grants by the namespace and instance they were given to. */
+	readonly #grantedTo = new Map<string, { id: string; grantId: string; moment: number; partition: SimPartition }[]>();
 	readonly #tokens = new Set<string>();
 	readonly #byKey = new Map<string, string>();
 	readonly removed = new Set<string>();
@@ -88,7 +90,12 @@ export class Checker {
 			}
 			this.#docs.set(key, doc);
 		}
-		for (const { type, actor, namespace, executionId, leaseId } of events) {
+		for (const { type, actor, namespace, executionId, leaseId, grantId } of events) {
+			if (type === "granted") {
+				const granted = { id: executionId, grantId: String(grantId), moment: this.#world.moment, partition };
+				const instance = `${namespace} ${actor}`;
+				this.#grantedTo.set(instance, [...(this.#grantedTo.get(instance) ?? []), granted]);
+			}
 			if (type !== "claimed") continue;
 			const claimed = { id: executionId, leaseId: String(leaseId), moment: this.#world.moment, partition };
 			const instance = `${namespace} ${actor}`;
@@ -282,6 +289,18 @@ export class Checker {
 				throw new Violation(`${instanceId} held ${id} under ${leaseId}; repeating its claim gave ${told}`);
 			}
 		}
+	}
+
+	/** A repeat must tell of a grant its request had got before, if one was there all the while. */
+	checkRepeatedGrant(namespace: string, instanceId: string, told: string | undefined, since: number): void {
+		const given = this.#grantedTo.get(`${namespace} ${instanceId}`) ?? [];
+		const standing = given.filter(({ id, grantId, moment, partition }) => {
+			const states = moment < since ? this.#during(id, since) : [];
+			const stood = states.length > 0 && states.every((record) => record?.grant?.id === grantId);
+			return stood && (states[0]?.grant?.expiresAt ?? 0) > partition.time;
+		});
+		if (standing.length > 0 && !standing.some(({ grantId }) => grantId === told))
+			throw new Violation(`${instanceId} had ${standing[0]?.grantId}; repeating its request gave ${told}`);
 	}
 
 	checkCreated(id: string, since: number): void {

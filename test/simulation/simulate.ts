@@ -47,6 +47,7 @@ export const plantedBugs: Record<string, Bugs> = {
 	"a placement is dropped": { placementDropped: true },
 	"the idempotency record is lost": { idempotencyKeyLost: true },
 	"what a claim took is not remembered": { claimRequestLost: true },
+	"what a grant reserved is not remembered": { grantRequestLost: true },
 	"an engine that died is taken to live": { deadEnginesLive: true },
 	"a grant is accepted after its time": { grantAcceptedLate: true },
 	"a grant does not lapse": { grantNeverLapses: true },

@@ -74,6 +74,7 @@ export interface KernelBugs {
 	placementDropped?: boolean;
 	idempotencyKeyLost?: boolean;
 	claimRequestLost?: boolean;
+	grantRequestLost?: boolean;
 	deadEnginesLive?: boolean;
 }
 
@@ -99,6 +100,9 @@ export function simulatedKernel(bugs: KernelBugs): Kernel {
 				: undefined),
 			...(bugs.claimRequestLost
 				? { claim: (tx, command, now) => rules.claim(withoutPuts(tx, "claim:"), command, now) }
+				: undefined),
+			...(bugs.grantRequestLost
+				? { grant: (tx, command, now) => rules.grant(withoutPuts(tx, "claim:"), command, now) }
 				: undefined),
 		},
 		placement(key, record) {

@@ -117,17 +117,20 @@ export function leaseRoutes(context: ServerContext): Route[] {
 async function grant(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
 	const { leases } = request.principal.backend;
 	const body = request.body as { waitMs?: unknown } | undefined;
-	if (!body?.waitMs) return { grant: await leases.grant(body as never) };
+	const how = { isFirst: isFirstTry(request) };
+	if (!body?.waitMs) return { grant: await leases.grant(body as never, undefined, how) };
 	const pool = context.pools.claims;
 	pool.take();
 	const call = new PendingCall(reply, context.waiting);
 	try {
-		return { grant: await leases.grant(body as never, call.signal) };
+		return { grant: await leases.grant(body as never, call.signal, how) };
 	} finally {
 		call.leave();
 		pool.give();
 	}
 }
+
+const isFirstTry = ({ headers }: FastifyRequest): boolean => headers[shapes.TRY_HEADER] === "1";
 
 async function claim(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
 	const { log, metrics, pools } = context;
@@ -135,7 +138,7 @@ async function claim(context: ServerContext, request: FastifyRequest, reply: Fas
 	const body = request.body as { waitMs?: unknown } | undefined;
 	let searched = { probed: 0, skipped: 0 };
 	const how = {
-		isFirst: request.headers[shapes.TRY_HEADER] === "1",
+		isFirst: isFirstTry(request),
 		onSearched: (figures: typeof searched) => (searched = figures),
 	};
 	const began = performance.now();
