@@ -106,6 +106,9 @@ export function publicState(state: StateFields): PublicState {
 	}
 }
 
+export const hasEnded = ({ lifecyclePhase }: Pick<StateFields, "lifecyclePhase">): boolean =>
+	lifecyclePhase === "terminal";
+
 /**
  * Whether work waits to be leased, and its queue timeout runs. What refuses it admission does not stop that; it stops for
  * what has to happen before it is anybody's turn.
