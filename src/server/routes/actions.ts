@@ -2,7 +2,8 @@ import Type from "typebox";
 import { bulkRequest } from "../../contract/bulk.ts";
 import { FlowFabricError } from "../../contract/errors.ts";
 import * as shapes from "../../contract/executions.ts";
-import * as replies from "../../contract/reply-shapes.ts";
+import { bulk } from "../../contract/replies/executions.ts";
+import { publicState } from "../../contract/replies/parts.ts";
 import { setTagsRequest } from "../../contract/tags.ts";
 import { BODY_LIMIT } from "../bodies.ts";
 import { emptyBody, idOf, inArea, type Route } from "./route.ts";
@@ -20,7 +21,7 @@ export function actionRoutes(): Route[] {
 			bodyOptional: true,
 			replies: {
 				200: Type.Object({
-					publicState: replies.publicState,
+					publicState,
 					cancelRequested: Type.Optional(Type.Literal(true)),
 				}),
 			},
@@ -41,7 +42,7 @@ export function actionRoutes(): Route[] {
 			summary: "Run ended work again",
 			body: emptyBody.schema,
 			bodyOptional: true,
-			replies: { 200: Type.Object({ publicState: replies.publicState, replays: Type.Integer() }) },
+			replies: { 200: Type.Object({ publicState, replays: Type.Integer() }) },
 			audit: "replay",
 			handle(request) {
 				emptyBody.check(orEmpty(request.body));
@@ -73,7 +74,7 @@ export function actionRoutes(): Route[] {
 			name: "POST /v1/executions/:id/priority",
 			summary: "Change the priority of work that has not ended",
 			body: shapes.changePriorityRequest.schema,
-			replies: { 200: Type.Object({ publicState: replies.publicState, priority: Type.Integer() }) },
+			replies: { 200: Type.Object({ publicState, priority: Type.Integer() }) },
 			audit: "priority",
 			handle: (request) => request.principal.backend.executions.changePriority(idOf(request), request.body as never),
 		},
@@ -91,7 +92,7 @@ export function actionRoutes(): Route[] {
 			name: "POST /v1/executions/bulk",
 			summary: "Do the same to everything a filter finds, at most 1000 per call",
 			body: bulkRequest.schema,
-			replies: { 200: replies.bulk },
+			replies: { 200: bulk },
 			audit: "bulk",
 			handle: ({ principal, body }) => principal.backend.executions.bulk(body as never),
 		},

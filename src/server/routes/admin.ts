@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import * as replies from "../../contract/reply-shapes.ts";
+import * as replies from "../../contract/replies/admin.ts";
 import type { ServerContext } from "../server-context.ts";
 import { inArea, type Route } from "./route.ts";
 

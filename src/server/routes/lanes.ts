@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import Type from "typebox";
 import { laneSettings, lanesRequest } from "../../contract/lanes.ts";
-import * as replies from "../../contract/reply-shapes.ts";
+import * as replies from "../../contract/replies/lanes.ts";
 import { readQuery } from "../query.ts";
 import { emptyBody, inArea, type Route } from "./route.ts";
 

@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import Type from "typebox";
+import * as replies from "../../contract/replies/leases.ts";
+import { publicState } from "../../contract/replies/parts.ts";
 import type { ClaimedExecution } from "../../contract/replies.ts";
-import * as replies from "../../contract/reply-shapes.ts";
 import * as shapes from "../../contract/worker-protocol.ts";
 import { BODY_LIMIT, JOINT_LIMIT } from "../bodies.ts";
 import { ifUndelivered, PendingCall } from "../pending-call.ts";
@@ -9,7 +10,7 @@ import type { ServerContext } from "../server-context.ts";
 import { Tail } from "../sse.ts";
 import { idOf, inArea, type Route } from "./route.ts";
 
-const state = { publicState: replies.publicState };
+const state = { publicState };
 
 const completeManyBody = Type.Object(
 	{ items: Type.Array(shapes.completeItem.schema, { maxItems: 1000 }) },

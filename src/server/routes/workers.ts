@@ -1,5 +1,5 @@
 import Type from "typebox";
-import * as replies from "../../contract/reply-shapes.ts";
+import * as replies from "../../contract/replies/workers.ts";
 import { registerWorkerRequest, workersRequest } from "../../contract/workers.ts";
 import { BODY_LIMIT } from "../bodies.ts";
 import { readQuery } from "../query.ts";
