@@ -5,6 +5,7 @@ import * as shapes from "../../contract/executions.ts";
 import { bulk } from "../../contract/replies/executions.ts";
 import { publicState } from "../../contract/replies/parts.ts";
 import { setTagsRequest } from "../../contract/tags.ts";
+import { onExecution, onMany } from "../audit.ts";
 import { BODY_LIMIT } from "../bodies.ts";
 import { emptyBody, idOf, inArea, type Route } from "./route.ts";
 
@@ -25,7 +26,7 @@ export function actionRoutes(): Route[] {
 					cancelRequested: Type.Optional(Type.Literal(true)),
 				}),
 			},
-			audit: "cancel",
+			audit: onExecution("cancel"),
 			handle(request) {
 				const { principal, body } = request;
 				// A worker cancels what it holds, and shows so with its fence.
@@ -43,7 +44,7 @@ export function actionRoutes(): Route[] {
 			body: emptyBody.schema,
 			bodyOptional: true,
 			replies: { 200: Type.Object({ publicState, replays: Type.Integer() }) },
-			audit: "replay",
+			audit: onExecution("replay"),
 			handle(request) {
 				emptyBody.check(orEmpty(request.body));
 				return request.principal.backend.executions.replay(idOf(request));
@@ -60,14 +61,14 @@ export function actionRoutes(): Route[] {
 					Type.Object({ revoked: Type.Literal(false), reason: Type.Literal("no_active_lease") }),
 				]),
 			},
-			audit: "revoke-lease",
+			audit: onExecution("revoke-lease"),
 			handle: (request) => request.principal.backend.executions.revokeLease(idOf(request), orEmpty(request.body)),
 		},
 		{
 			name: "DELETE /v1/executions/:id",
 			summary: "Remove every trace of ended work",
 			replies: { 200: Type.Object({ deleted: Type.Literal(true) }) },
-			audit: "delete",
+			audit: onExecution("delete"),
 			handle: (request) => request.principal.backend.executions.delete(idOf(request)),
 		},
 		{
@@ -75,7 +76,7 @@ export function actionRoutes(): Route[] {
 			summary: "Change the priority of work that has not ended",
 			body: shapes.changePriorityRequest.schema,
 			replies: { 200: Type.Object({ publicState, priority: Type.Integer() }) },
-			audit: "priority",
+			audit: onExecution("priority"),
 			handle: (request) => request.principal.backend.executions.changePriority(idOf(request), request.body as never),
 		},
 		{
@@ -85,7 +86,7 @@ export function actionRoutes(): Route[] {
 			// Large enough that too many tags are refused for what they are.
 			bodyLimit: BODY_LIMIT,
 			replies: { 200: Type.Object({ tags: Type.Record(Type.String(), Type.String()) }) },
-			audit: "tags",
+			audit: onExecution("tags"),
 			handle: (request) => request.principal.backend.executions.setTags(idOf(request), request.body as never),
 		},
 		{
@@ -93,7 +94,7 @@ export function actionRoutes(): Route[] {
 			summary: "Do the same to everything a filter finds, at most 1000 per call",
 			body: bulkRequest.schema,
 			replies: { 200: bulk },
-			audit: "bulk",
+			audit: onMany,
 			handle: ({ principal, body }) => principal.backend.executions.bulk(body as never),
 		},
 	]);
