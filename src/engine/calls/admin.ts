@@ -5,6 +5,7 @@ import { restrictionOf } from "../../contract/scanners.ts";
 import { FORMAT } from "../../kernel/format.ts";
 import { type Snapshot, StoreError } from "../../store/port.ts";
 import { exportStore } from "../../store/transfer/export.ts";
+import { storeRefusal } from "../partition/store-line.ts";
 import type { Session } from "./session.ts";
 
 const READY_MS = 2000;
@@ -54,7 +55,7 @@ export class LocalAdmin implements AdminCalls {
 			yield* exportStore(snapshot?.store ?? engine.store, { format: FORMAT });
 		} catch (error) {
 			if (!(error instanceof StoreError)) throw error;
-			throw new FlowFabricError(engine.closed ? "shutting_down" : "store_unavailable", { cause: error });
+			throw engine.closed ? new FlowFabricError("shutting_down", { cause: error }) : storeRefusal(error);
 		} finally {
 			await snapshot?.discard();
 		}
