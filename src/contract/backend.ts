@@ -138,7 +138,7 @@ export interface FeedCalls {
 export interface AdminCalls {
 	/** What the engine does on its own, duty by duty. */
 	scanners(): Promise<ScannersReply>;
-	/** Resolves when the store answers within 2 s, else throws `store_unavailable`. */
+	/** Resolves when the store answers within 2 s and takes changes, else throws, mostly `store_unavailable`. */
 	ready(): Promise<void>;
 	/** All the store holds as lines of JSON, without line ends; `importFile` takes them in. */
 	backup(): AsyncIterable<string>;

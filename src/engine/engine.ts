@@ -32,6 +32,7 @@ import type { UnitDraft } from "./partition/unit-draft.ts";
 import { PartitionChooser } from "./partition-chooser.ts";
 import { Throughput } from "./reading/throughput.ts";
 import { Watchers } from "./watchers.ts";
+import { WriteProbe } from "./write-probe.ts";
 
 export interface EngineOptions {
 	store: Store;
@@ -76,6 +77,8 @@ export class Engine {
 	readonly random: () => number;
 	readonly kernel: Kernel;
 	readonly runners: readonly PartitionRunner[];
+	/** Whether the store takes changes. */
+	readonly writes: WriteProbe;
 	readonly dispatcher: ClaimDispatcher;
 	readonly mint: UuidMint;
 	readonly chooser: PartitionChooser;
@@ -140,9 +143,10 @@ export class Engine {
 					onAbandoned: (unit, at) => this.#abandoned(unit, at),
 					onCorrupt: (key, why) => this.#onFault({ about: `record ${key} cannot be read: ${why}`, error: undefined }),
 					onBatch: (batch) => this.#count(batch),
-					onRefused: (error) => this.#refused(error),
+					onRefused: (error) => this.#refused(partition, error),
 				}),
 		);
+		this.writes = new WriteProbe(this.runners, this.clock);
 		this.mint = new UuidMint(() => this.now(), options.randomHex);
 		this.chooser = new PartitionChooser(this.runners);
 		this.lanes = new LaneKeeper(this.runners);
@@ -359,7 +363,8 @@ export class Engine {
 	}
 
 	/** It befalls every call for as long as it lasts. */
-	#refused(error: unknown): void {
+	#refused(partition: number, error: unknown): void {
+		this.writes.refused(partition, error);
 		const now = this.clock.monotonic();
 		if (now - this.#refusedAt < REFUSED_AGAIN_MS) return;
 		this.#refusedAt = now;

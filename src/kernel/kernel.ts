@@ -43,6 +43,7 @@ import {
 	release,
 } from "./rules/hand-back.ts";
 import { type NoteTrimCommand, type NoteTrimOutcome, noteTrim } from "./rules/note-trim.ts";
+import { type ProbeWriteCommand, type ProbeWriteOutcome, probeWrite } from "./rules/probe-write.ts";
 import { type ProgressCommand, type ProgressOutcome, progress } from "./rules/progress.ts";
 import {
 	type BeatCommand,
@@ -99,6 +100,7 @@ export interface Rules {
 	blockRoute: Rule<BlockRouteCommand, RouteOutcome>;
 	unblockRoute: Rule<UnblockRouteCommand, RouteOutcome>;
 	noteTrim: Rule<NoteTrimCommand, NoteTrimOutcome>;
+	probeWrite: Rule<ProbeWriteCommand, ProbeWriteOutcome>;
 	announce: Rule<AnnounceCommand, AnnounceOutcome>;
 	withdraw: Rule<WithdrawCommand, WithdrawOutcome>;
 }
@@ -119,7 +121,15 @@ export interface Kernel {
 	startsWork(op: string): boolean;
 }
 
-const starting: ReadonlySet<string> = new Set<Op>(["create", "createMany", "claim", "grant", "acceptGrant", "replay"]);
+const starting: ReadonlySet<string> = new Set<Op>([
+	"create",
+	"createMany",
+	"claim",
+	"grant",
+	"acceptGrant",
+	"replay",
+	"probeWrite",
+]);
 
 export const kernel: Kernel = {
 	rules: {
@@ -150,6 +160,7 @@ export const kernel: Kernel = {
 		blockRoute,
 		unblockRoute,
 		noteTrim,
+		probeWrite,
 		announce,
 		withdraw,
 	},

@@ -28,9 +28,8 @@ export class LocalAdmin implements AdminCalls {
 	async ready(): Promise<void> {
 		const { engine } = this.#session;
 		engine.refuseIfClosed();
-		const answers = Promise.all(
-			engine.runners.map((runner) => runner.ask((store, partition) => store.read(partition, []))),
-		);
+		const reads = engine.runners.map((runner) => runner.ask((store, partition) => store.read(partition, [])));
+		const answers = Promise.all(reads).then(() => engine.writes.check());
 		let disarm = () => {};
 		const silence = new Promise<never>((_, reject) => {
 			const fail = () => reject(new FlowFabricError("store_unavailable", { details: { waitedMs: READY_MS } }));
