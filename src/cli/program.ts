@@ -16,6 +16,7 @@ import { addSubmit } from "./commands/submit.ts";
 import { addWait } from "./commands/wait.ts";
 import { addWorkers } from "./commands/workers.ts";
 import { EXIT_CODES, type ExitName, exitNameOf } from "./exit-codes.ts";
+import { unknownVariables } from "./settings/unknown-variables.ts";
 import { type Environment, type Output, Terminal } from "./terminal.ts";
 
 /** Every command there is, in the order `--help` shows them. A new area is one file and one line here. */
@@ -35,6 +36,9 @@ const COMMANDS: readonly AddCommand[] = [
 	addDoctor,
 	addBench,
 ];
+
+/** Commands that have a log. */
+const LOGGING = new Set(["serve", "dev"]);
 
 /** The world a command line runs in; a test gives its own. */
 export interface World {
@@ -90,5 +94,15 @@ export function makeProgram(context: CommandContext): Command {
 		})
 		.addHelpText("after", exitCodeHelp());
 	for (const add of COMMANDS) add(program, context);
+	program.hook("preAction", (_, command) => warn(command, context));
 	return program;
+}
+
+/** Of settings that are misspelt; a server says so in its log. */
+function warn(command: Command, { terminal, env }: CommandContext): void {
+	if (LOGGING.has(command.name())) return;
+	for (const warning of unknownVariables(env)) {
+		if (command.opts().json) terminal.note(JSON.stringify({ warning }));
+		else terminal.note(`${terminal.noteStyle("yellow", "warning:")} ${warning}`);
+	}
 }

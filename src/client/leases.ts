@@ -25,43 +25,45 @@ export class RemoteLeases implements LeaseCalls {
 		this.#completes = new CompleteJoiner(transport);
 	}
 
-	/**
-	 * Goes out once the instance's notices are listened to, so that nothing said about what it brings is missed. Under a
-	 * request id it may be sent again when the answer was lost, and brings the same leases.
-	 */
+	/** Goes out once the instance's notices are listened to, so that nothing said about what it brings is missed. */
 	async claim(request: protocol.ClaimRequest, signal?: AbortSignal): Promise<ClaimedExecution[]> {
+		for (const { ready } of this.#streams.get(request?.instanceId) ?? []) await ready;
+		const answer = await this.#take<{ executions: ClaimedExecution[] }>("/v1/claims", request, signal);
+		return answer?.executions ?? [];
+	}
+
+	async grant(request: protocol.GrantRequest, signal?: AbortSignal): Promise<GrantView | null> {
+		const answer = await this.#take<{ grant: GrantView | null }>("/v1/grants", request, signal);
+		return answer?.grant ?? null;
+	}
+
+	/**
+	 * Under a request id a claim or a grant may be sent again when the answer was lost, and brings the same. Undefined when
+	 * it was called off.
+	 */
+	async #take<T>(
+		path: string,
+		request: protocol.ClaimRequest | protocol.GrantRequest,
+		signal: AbortSignal | undefined,
+	): Promise<T | undefined> {
 		const unnamed = typeof request === "object" && request?.requestId === undefined;
 		const body = plainBody(unnamed ? { ...request, requestId: randomUUID() } : request);
-		for (const { ready } of this.#streams.get(request?.instanceId) ?? []) await ready;
-		if (signal?.aborted) return [];
+		if (signal?.aborted) return undefined;
 		const waitMs = typeof request?.waitMs === "number" ? request.waitMs : 0;
+		// Only an id made here was certainly never sent before.
+		const numbered = unnamed ? ({ numbered: true } as const) : undefined;
 		try {
-			const { executions } = await this.#transport.json<{ executions: ClaimedExecution[] }>({
+			return await this.#transport.json<T>({
 				method: "POST",
-				path: "/v1/claims",
+				path,
 				body,
 				repeat: "always",
-				// Only an id made here was certainly never sent before.
-				...(unnamed ? { numbered: true as const } : undefined),
+				...numbered,
 				waitMs,
 				signal,
 			});
-			return executions;
 		} catch (error) {
-			if (signal?.aborted) return [];
-			throw error;
-		}
-	}
-
-	/** Asked once: a second one would reserve something else, and the first would keep it from others until it lapses. */
-	async grant(request: protocol.GrantRequest, signal?: AbortSignal): Promise<GrantView | null> {
-		const waitMs = typeof request?.waitMs === "number" ? request.waitMs : 0;
-		const body = plainBody(request);
-		try {
-			const call = { method: "POST", path: "/v1/grants", body, repeat: "undone", waitMs, signal } as const;
-			return (await this.#transport.json<{ grant: GrantView | null }>(call)).grant;
-		} catch (error) {
-			if (signal?.aborted) return null;
+			if (signal?.aborted) return undefined;
 			throw error;
 		}
 	}

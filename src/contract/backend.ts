@@ -80,7 +80,7 @@ export interface ExecutionCalls {
 	): Promise<{ revoked: true; leaseId: string; epoch: number } | { revoked: false; reason: "no_active_lease" }>;
 }
 
-/** What a server knows of a claim that it passes on, and wants to know. */
+/** What a server knows of a claim or a grant that it passes on, and wants to know. */
 export interface ClaimingHow {
 	/** Its request id was never sent before, which saves looking for what it took. */
 	isFirst?: boolean;
@@ -92,7 +92,7 @@ export interface ClaimingHow {
 export interface LeaseCalls {
 	claim(request: ClaimRequest, signal?: AbortSignal, how?: ClaimingHow): Promise<ClaimedExecution[]>;
 	/** Reserves one execution without leasing it; null when there is none. */
-	grant(request: GrantRequest, signal?: AbortSignal): Promise<GrantView | null>;
+	grant(request: GrantRequest, signal?: AbortSignal, how?: ClaimingHow): Promise<GrantView | null>;
 	/** Turns a grant into a lease; said again by the same instance it gives the same lease. */
 	acceptGrant(grantId: string, request: AcceptGrantRequest): Promise<ClaimedExecution>;
 	renew(request: RenewRequest): Promise<RenewedLease[]>;
@@ -138,7 +138,7 @@ export interface FeedCalls {
 export interface AdminCalls {
 	/** What the engine does on its own, duty by duty. */
 	scanners(): Promise<ScannersReply>;
-	/** Resolves when the store answers within 2 s, else throws `store_unavailable`. */
+	/** Resolves when the store answers within 2 s and takes changes, else throws, mostly `store_unavailable`. */
 	ready(): Promise<void>;
 	/** All the store holds as lines of JSON, without line ends; `importFile` takes them in. */
 	backup(): AsyncIterable<string>;

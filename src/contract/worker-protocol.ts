@@ -44,7 +44,7 @@ const search = {
 	waitMs: Type.Optional(integer(0, MAX_CLAIM_WAIT_MS, "How long to wait for work (0)")),
 };
 
-/** Which try of a claim this is, counted from 1: what was never sent before need not be looked for. */
+/** Which try of a claim or a grant this is, counted from 1: what was never sent before need not be looked for. */
 export const TRY_HEADER = "x-flowfabric-try";
 
 export const claimRequest = shape(
@@ -62,7 +62,11 @@ export type ClaimRequest = Static<typeof claimRequest.schema>;
 
 export const grantRequest = shape(
 	Type.Object(
-		{ ...search, grantTtlMs: integer(1, 60_000, "How long the reservation holds") },
+		{
+			...search,
+			grantTtlMs: integer(1, 60_000, "How long the reservation holds"),
+			requestId: Type.Optional(text(1, 256, "Repeated within grantTtlMs, it gives the same grant again")),
+		},
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
 );

@@ -1,16 +1,19 @@
 import { type Clock, systemClock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import { slotOfGivenId } from "../contract/ids.ts";
+import type { GrantView } from "../contract/replies.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { kernel as theKernel } from "../kernel/kernel.ts";
 import { DUE_QUEUE, ELIGIBLE } from "../kernel/placement.ts";
 import { ENGINES_SLOT } from "../kernel/records/engines.ts";
+import type { ExecutionRecord } from "../kernel/records/execution.ts";
 import { filterName, type ScannerFilter } from "../kernel/scanner-filter.ts";
 import type { Errand } from "../kernel/ticking.ts";
 import { logSubject, type Store } from "../store/port.ts";
 import { ClaimDispatcher } from "./claims/claim-dispatcher.ts";
 import { ClaimRequests } from "./claims/claim-requests.ts";
 import { PausedLanes } from "./claims/paused-lanes.ts";
+import { grantRequests, leaseRequests } from "./claims/request-kinds.ts";
 import { DutyLog } from "./duties/duty-log.ts";
 import { LaneKeeper } from "./duties/lane-keeper.ts";
 import { RouteKeeper } from "./duties/route-keeper.ts";
@@ -29,6 +32,7 @@ import type { UnitDraft } from "./partition/unit-draft.ts";
 import { PartitionChooser } from "./partition-chooser.ts";
 import { Throughput } from "./reading/throughput.ts";
 import { Watchers } from "./watchers.ts";
+import { WriteProbe } from "./write-probe.ts";
 
 export interface EngineOptions {
 	store: Store;
@@ -73,6 +77,8 @@ export class Engine {
 	readonly random: () => number;
 	readonly kernel: Kernel;
 	readonly runners: readonly PartitionRunner[];
+	/** Whether the store takes changes. */
+	readonly writes: WriteProbe;
 	readonly dispatcher: ClaimDispatcher;
 	readonly mint: UuidMint;
 	readonly chooser: PartitionChooser;
@@ -86,7 +92,8 @@ export class Engine {
 	/** What its scanners are restricted to; undefined when they are not. */
 	readonly scannerFilter: ScannerFilter | undefined;
 	readonly throughput = new Throughput();
-	readonly claimRequests: ClaimRequests;
+	readonly claimRequests: ClaimRequests<ExecutionRecord>;
+	readonly grantRequests: ClaimRequests<GrantView>;
 	/** Told of every unit that was committed. */
 	onCommitted: ((unit: UnitDraft) => void) | undefined;
 	/** Counts what happens here; whoever wants metrics sets it. */
@@ -136,9 +143,10 @@ export class Engine {
 					onAbandoned: (unit, at) => this.#abandoned(unit, at),
 					onCorrupt: (key, why) => this.#onFault({ about: `record ${key} cannot be read: ${why}`, error: undefined }),
 					onBatch: (batch) => this.#count(batch),
-					onRefused: (error) => this.#refused(error),
+					onRefused: (error) => this.#refused(partition, error),
 				}),
 		);
+		this.writes = new WriteProbe(this.runners, this.clock);
 		this.mint = new UuidMint(() => this.now(), options.randomHex);
 		this.chooser = new PartitionChooser(this.runners);
 		this.lanes = new LaneKeeper(this.runners);
@@ -177,7 +185,9 @@ export class Engine {
 			onPaused: (partition, namespace, lane) => this.pausedLanes.found(partition, namespace, lane),
 			onSkipped: (_, error) => this.#skipped(error),
 		});
-		this.claimRequests = new ClaimRequests(this.runners, this.dispatcher, this.kernel, this.mint);
+		const requests = { runners, dispatcher: this.dispatcher, kernel, mint: this.mint };
+		this.claimRequests = new ClaimRequests({ ...requests, kind: leaseRequests });
+		this.grantRequests = new ClaimRequests({ ...requests, kind: grantRequests });
 		this.#timers = new TimerService({
 			runners: this.runners,
 			clock: this.clock,
@@ -354,7 +364,8 @@ export class Engine {
 	}
 
 	/** It befalls every call for as long as it lasts. */
-	#refused(error: unknown): void {
+	#refused(partition: number, error: unknown): void {
+		this.writes.refused(partition, error);
 		const now = this.clock.monotonic();
 		if (now - this.#refusedAt < REFUSED_AGAIN_MS) return;
 		this.#refusedAt = now;

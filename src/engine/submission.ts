@@ -4,7 +4,9 @@ import { MAX_DELAY_MS } from "../contract/fields.ts";
 import { checkTags } from "../contract/tags.ts";
 import { capabilitySet } from "../contract/workers.ts";
 import { makeId, slotOf } from "../kernel/ids.ts";
-import { inputBlobKey } from "../kernel/payload.ts";
+import { inputBlobKey, JSON_CONTENT } from "../kernel/payload.ts";
+import { policyWithoutDefaults } from "../kernel/policy.ts";
+import { clampPriority } from "../kernel/priority.ts";
 import { idempotencySubject } from "../kernel/records/idempotency-key.ts";
 import type { CreateCommand } from "../kernel/rules/create.ts";
 import type { UuidMint } from "./mint.ts";
@@ -63,15 +65,34 @@ export function createCommand(request: unknown, context: SubmissionContext): Cre
 	if (given.traceparent !== undefined) command.traceparent = given.traceparent;
 	if (idempotencyKey) {
 		command.idempotencyKey = idempotencyKey;
-		command.bodyHash = bodyHash(bodyOf(given, namespace, lane), content);
+		command.bodyHash = bodyHash(bodyOf(given, command, content?.contentType), content);
 	}
 	return command;
 }
 
-/** Everything a create says but its key, its trace context and its input, which is hashed as bytes. */
-function bodyOf(given: CreateRequest, namespace: string, lane: string): Record<string, unknown> {
+/**
+ * Everything a create says but its key, its trace context and its input, which is hashed as bytes. What counts is what it
+ * means: a default says the same as nothing, and a priority is what it is clamped to.
+ */
+function bodyOf(
+	given: CreateRequest,
+	command: CreateCommand,
+	contentType = given.contentType,
+): Record<string, unknown> {
 	const { idempotencyKey: _key, traceparent: _trace, input: _input, inputBase64: _bytes, ...body } = given;
-	return { ...body, namespace, lane };
+	const { namespace, lane, tags, requiredCapabilities, actor } = command;
+	return {
+		...body,
+		namespace,
+		lane,
+		priority: clampPriority(command.priority) || undefined,
+		tags,
+		requiredCapabilities,
+		delayMs: given.delayMs || undefined,
+		policy: policyWithoutDefaults(command.policy),
+		contentType: contentType === JSON_CONTENT ? undefined : contentType,
+		createdBy: given.createdBy === actor ? undefined : given.createdBy,
+	};
 }
 
 function checkDelay({ delayUntil, delayMs }: CreateRequest, now: number): void {

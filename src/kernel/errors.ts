@@ -59,6 +59,11 @@ export const ERRORS = {
 	payload_too_large: { status: 413, retryable: false, message: "the payload is too large" },
 	too_many_requests: { status: 429, retryable: true, message: "too many of these calls are under way" },
 	corrupt_record: { status: 500, retryable: false, message: "a stored record cannot be read" },
+	store_corrupt: {
+		status: 500,
+		retryable: false,
+		message: "the store's file is damaged; run doctor on it, and restore a backup",
+	},
 	internal: { status: 500, retryable: false, message: "an internal error; see the log" },
 	store_invalid: { status: 503, retryable: false, message: "the store is not a FlowFabric store" },
 	store_read_only: { status: 503, retryable: false, message: "the store cannot be written" },

@@ -11,6 +11,7 @@ export const FORMAT = 4;
 const migrations: Record<number, (key: string, doc: string) => string> = {
 	// An execution's document was its record as JSON, which is read as well.
 	2: (key, doc) => (recordTypeOf(key) === "execution" ? encode(key, decode(key, doc)) : doc),
+	3: (_key, doc) => doc,
 };
 
 export function migrate(from: number, key: string, doc: string): string {

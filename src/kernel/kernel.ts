@@ -15,6 +15,7 @@ import { fail } from "./rules/fail.ts";
 import { acceptGrant, grant } from "./rules/grant.ts";
 import { delay, release } from "./rules/hand-back.ts";
 import { noteTrim } from "./rules/note-trim.ts";
+import { probeWrite } from "./rules/probe-write.ts";
 import { progress } from "./rules/progress.ts";
 import { beat, registerWorker, removeWorker } from "./rules/register-worker.ts";
 import { remove } from "./rules/remove.ts";
@@ -54,6 +55,7 @@ const rules = {
 	block,
 	unblock,
 	noteTrim,
+	probeWrite,
 	announce,
 	withdraw,
 };
@@ -77,7 +79,15 @@ export interface Kernel {
 	startsWork(op: Op): boolean;
 }
 
-const starting: ReadonlySet<Op> = new Set<Op>(["create", "createMany", "claim", "grant", "acceptGrant", "replay"]);
+const starting: ReadonlySet<Op> = new Set<Op>([
+	"create",
+	"createMany",
+	"claim",
+	"grant",
+	"acceptGrant",
+	"replay",
+	"probeWrite",
+]);
 
 export const kernel: Kernel = {
 	rules,

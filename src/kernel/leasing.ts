@@ -54,7 +54,7 @@ function attemptFor(tx: Tx, record: ExecutionRecord, workerId: string, instanceI
 	if (attempt) {
 		const key = attemptKey(record.id, attempt.index);
 		tx.getFresh(key);
-		tx.put(key, makeAttemptRecord(copyOf(attempt)));
+		tx.put(key, makeAttemptRecord(attempt));
 	}
 	return {
 		index: attempt ? attempt.index + 1 : 0,

@@ -33,6 +33,7 @@ export const DEFAULT_MAX_RETRIES = 3;
 export const DEFAULT_MAX_RECLAIMS = 100;
 export const DEFAULT_MAX_REPLAYS = 10;
 export const DEFAULT_DEDUP_WINDOW_MS = 86_400_000;
+const DEFAULT_BACKOFF = { type: "exponential", initialMs: 1000, maxMs: 60_000, multiplier: 2, jitter: true } as const;
 
 /** Never retried, whatever the policy says. */
 export const PERMANENT = "permanent";
@@ -60,12 +61,48 @@ export function retryDelay(
 	if (retry.nonRetryableCategories?.includes(failure.category)) return undefined;
 	if (retry.retryableCategories && !retry.retryableCategories.includes(failure.category)) return undefined;
 	if (failure.retryAfterMs !== undefined) return failure.retryAfterMs;
-	return backoffDelay(retry.backoff ?? { type: "exponential" }, retries, jitter);
+	return backoffDelay(retry.backoff ?? DEFAULT_BACKOFF, retries, jitter);
 }
 
 function backoffDelay(backoff: FixedBackoff | ExponentialBackoff, retries: number, jitter: number): number {
 	if (backoff.type === "fixed") return backoff.delayMs;
-	const { initialMs = 1000, maxMs = 60_000, multiplier = 2 } = backoff;
+	const { initialMs, maxMs, multiplier, jitter: isJittered } = { ...DEFAULT_BACKOFF, ...backoff };
 	const full = Math.min(maxMs, initialMs * multiplier ** retries);
-	return Math.round(backoff.jitter === false ? full : full * (0.5 + jitter / 2));
+	return Math.round(isJittered ? full * (0.5 + jitter / 2) : full);
+}
+
+/** What a policy says that it would not mean anyway; undefined when that is nothing. */
+export function policyWithoutDefaults({ retry, timeouts, ...rest }: Policy): Policy | undefined {
+	const said: Policy = without(rest, {
+		maxReclaims: DEFAULT_MAX_RECLAIMS,
+		maxReplays: DEFAULT_MAX_REPLAYS,
+		dedupWindowMs: DEFAULT_DEDUP_WINDOW_MS,
+	});
+	// That there is one says something, even if it is empty: without it nothing is retried.
+	if (retry) said.retry = retryWithoutDefaults(retry);
+	if (timeouts && !isEmpty(timeouts)) said.timeouts = timeouts;
+	return isEmpty(said) ? undefined : said;
+}
+
+/** An empty list of what is retried says that nothing is, one of what is not retried says nothing. */
+function retryWithoutDefaults({ backoff, nonRetryableCategories, ...rest }: RetryPolicy): RetryPolicy {
+	const said: RetryPolicy = without(rest, { maxRetries: DEFAULT_MAX_RETRIES });
+	if (nonRetryableCategories && nonRetryableCategories.length > 0) said.nonRetryableCategories = nonRetryableCategories;
+	if (backoff?.type === "fixed") said.backoff = backoff;
+	else if (backoff) {
+		const changed = without(backoff, DEFAULT_BACKOFF);
+		if (!isEmpty(changed)) said.backoff = { ...changed, type: backoff.type };
+	}
+	return said;
+}
+
+function without<T extends object>(given: T, defaults: Partial<T>): Partial<T> {
+	const left: Partial<T> = {};
+	for (const name in given) if (given[name] !== defaults[name]) left[name] = given[name];
+	return left;
+}
+
+export function isEmpty(value: object): boolean {
+	for (const _ in value) return false;
+	return true;
 }

@@ -1,8 +1,10 @@
 import type { EventBody } from "./events.ts";
+import { type Outcome, refuse } from "./outcome.ts";
+import type { Payload } from "./payload.ts";
 import { isClaimable } from "./placement.ts";
 import { type ExecutionRecord, eligibleSince, type LeaseEnd } from "./records/execution.ts";
-import type { LaneRecord } from "./records/lane.ts";
-import type { OwnershipState, StateFields } from "./state.ts";
+import type { LaneRecord, LaneState } from "./records/lane.ts";
+import { hasEnded, type OwnershipState, type StateFields } from "./state.ts";
 
 /** What a reader is told beyond the stored fields. */
 
@@ -28,6 +30,10 @@ export function stateAt(record: ExecutionRecord, lane: LaneRecord, now: number):
 	};
 }
 
+/** What readers call the state of a lane. */
+export const shownLaneState = (state: LaneState): "active" | Exclude<LaneState, "open"> =>
+	state === "open" ? "active" : state;
+
 /** Since when what blocks it does; 0 when nothing was examined. */
 export const blockedSince = (record: ExecutionRecord, lane: LaneRecord): number =>
 	isHeldByLane(record, lane) ? Math.max(lane.stateSince, eligibleSince(record)) : record.blockedAt;
@@ -51,6 +57,14 @@ export function describeBlocking(record: ExecutionRecord, lane: LaneRecord): str
 		default:
 			return "";
 	}
+}
+
+/** The result a reader may have, which only work that succeeded has. */
+export function resultOf(record: ExecutionRecord): Outcome<{ result: Payload }> {
+	const { id, terminalOutcome, attempt } = record;
+	if (!hasEnded(record)) return refuse("result_not_ready", { executionId: id });
+	const result = terminalOutcome === "success" ? attempt?.result : undefined;
+	return result ? { ok: true, result } : refuse("result_not_found", { executionId: id, outcome: terminalOutcome });
 }
 
 /** What the holder of a lease must hear of at once, and which instance that is. */

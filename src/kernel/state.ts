@@ -106,6 +106,28 @@ export function publicState(state: StateFields): PublicState {
 	}
 }
 
+export const hasEnded = ({ lifecyclePhase }: Pick<StateFields, "lifecyclePhase">): boolean =>
+	lifecyclePhase === "terminal";
+
+/**
+ * Whether work waits to be leased, and its queue timeout runs. What refuses it admission does not stop that; it stops for
+ * what has to happen before it is anybody's turn.
+ */
+export const isQueued = ({ lifecyclePhase, eligibilityState }: StateFields): boolean =>
+	lifecyclePhase === "runnable" && QUEUED[eligibilityState];
+
+const QUEUED: Record<EligibilityState, boolean> = {
+	eligible_now: true,
+	blocked_by_budget: true,
+	blocked_by_quota: true,
+	blocked_by_route: true,
+	blocked_by_lane_state: true,
+	not_eligible_until_time: false,
+	blocked_by_dependencies: false,
+	blocked_by_operator: false,
+	not_applicable: false,
+};
+
 /** Ready for any worker: created, promoted, handed back or replayed. */
 export const eligible = (attemptState: AttemptState): StateFields => ({
 	lifecyclePhase: "runnable",

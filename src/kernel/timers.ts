@@ -1,4 +1,5 @@
 import { type ExecutionRecord, eligibleSince } from "./records/execution.ts";
+import { isQueued } from "./state.ts";
 
 /** What the engine does on its own; each is a name in metrics and an event's actor. */
 export const DUTIES = [
@@ -44,13 +45,12 @@ export function timersOf(record: ExecutionRecord): Timer[] {
 			timers.push({ duty: "attempt_timeout", at: record.lease.acquiredAt + attemptMs - (record.attempt?.usedMs ?? 0) });
 		}
 		timers.push({ duty: "lease_expiry", at: record.lease.expiresAt });
-	} else if (record.grant) {
-		timers.push({ duty: "grant_expiry", at: record.grant.expiresAt });
-		if (queueMs !== undefined) timers.push({ duty: "queue_timeout", at: eligibleSince(record) + queueMs });
-	} else if (record.eligibilityState === "not_eligible_until_time") {
-		timers.push({ duty: "delayed_promoter", at: record.delayUntil });
-	} else if (record.eligibilityState === "eligible_now" && queueMs !== undefined) {
-		timers.push({ duty: "queue_timeout", at: eligibleSince(record) + queueMs });
+	} else {
+		if (record.grant) timers.push({ duty: "grant_expiry", at: record.grant.expiresAt });
+		if (record.eligibilityState === "not_eligible_until_time")
+			timers.push({ duty: "delayed_promoter", at: record.delayUntil });
+		if (queueMs !== undefined && isQueued(record))
+			timers.push({ duty: "queue_timeout", at: eligibleSince(record) + queueMs });
 	}
 	return timers.length > 1 ? timers.sort((a, b) => a.at - b.at) : timers;
 }

@@ -109,6 +109,7 @@ export function copyOf(attempt: Attempt): Attempt {
 	if (attempt.usedMs !== undefined) copy.usedMs = attempt.usedMs;
 	if (attempt.failure !== undefined) copy.failure = attempt.failure;
 	if (attempt.result !== undefined) copy.result = attempt.result;
+	if (attempt.unknown !== undefined) copy.unknown = attempt.unknown;
 	return copy;
 }
 

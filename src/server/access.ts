@@ -67,3 +67,9 @@ export const ACCESS = {
 } as const satisfies Record<string, readonly Role[] | typeof OPEN>;
 
 export type RouteName = keyof typeof ACCESS;
+
+/** Whether a route changes what others submitted or run on: who called it is written down. */
+export function isAudited(name: RouteName): boolean {
+	const roles: readonly Role[] | typeof OPEN = ACCESS[name];
+	return !name.startsWith("GET ") && roles !== OPEN && roles !== SUBMIT && roles !== WORK;
+}

@@ -10,6 +10,8 @@ import type { ServerCaller, ServerOptions, TokenEntry } from "./options.ts";
 export interface Principal {
 	name: string;
 	role: Role;
+	/** What its token is bound to, if it is. */
+	namespace?: string;
 	backend: Calls;
 }
 
@@ -37,7 +39,12 @@ export class TokenBook {
 		}
 		this.#entries = entries.map(({ name, role, namespace, hash }) => ({
 			hash: Buffer.from(hash, "hex"),
-			principal: { name, role, backend: backendFor(principalOf(name, namespace)) },
+			principal: {
+				name,
+				role,
+				...(namespace === undefined ? undefined : { namespace }),
+				backend: backendFor(principalOf(name, namespace)),
+			},
 		}));
 		if (entries.length === 0) this.#local = { name: "local", role: "admin", backend: backendFor(principalOf("local")) };
 	}

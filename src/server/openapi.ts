@@ -2,7 +2,7 @@ import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance, FastifySchema } from "fastify";
 import type { TSchema } from "typebox";
-import { errorReply } from "../contract/reply-shapes.ts";
+import { errorReply } from "../contract/replies/errors.ts";
 import type { Role } from "./access.ts";
 import type { Route } from "./routes/route.ts";
 import { VERSION } from "./version.ts";

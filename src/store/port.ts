@@ -357,7 +357,7 @@ export class StoreError extends Error {
 	/** Whether the same call is worth repeating: the store is about to answer again, or may have answered already. */
 	readonly passing: boolean;
 	/** What a caller is told, where it is more than that the store does not answer. */
-	readonly code: "store_unavailable" | "store_too_new";
+	readonly code: "store_unavailable" | "store_too_new" | "store_corrupt";
 	constructor(message: string, options: StoreErrorOptions) {
 		super(message, options.cause === undefined ? undefined : { cause: options.cause });
 		this.applied = options.applied;

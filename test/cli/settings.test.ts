@@ -6,7 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CLIENT_SETTINGS } from "../../src/cli/settings/client-settings.ts";
 import { SERVER_SETTINGS } from "../../src/cli/settings/server-settings.ts";
 import { readSettings, SettingError } from "../../src/cli/settings/setting.ts";
+import { unknownVariables } from "../../src/cli/settings/unknown-variables.ts";
 import { duration, withoutPassword } from "../../src/cli/settings/values.ts";
+import { runHere } from "./stage.ts";
 
 let folder: string;
 beforeAll(async () => {
@@ -55,6 +57,56 @@ test("a flag wins over the environment, and the environment over the default", (
 
 test("an empty variable counts as not set", () => {
 	expect(read({ FF_STORE: "", FF_API_TOKEN: "" }).store).toBe("sqlite:./flowfabric.db");
+});
+
+describe("a variable nobody knows is told by its name, with the nearest that is known", () => {
+	test.each([
+		["FF_STOER", "FF_STORE"],
+		["FF_LISTEN_ADDRESS", "FF_LISTEN_ADDR"],
+		["FF_LISTEN", "FF_LISTEN_ADDR"],
+		["FF_API_TOKENS", "FF_API_TOKEN"],
+		["FF_LOGLEVEL", "FF_LOG_LEVEL"],
+		["FF_log_level", "FF_LOG_LEVEL"],
+		["FF_PARTITIONS", "FF_FLOW_PARTITIONS"],
+		["FF_TOKNE", "FF_TOKEN"],
+		["FF_ULR", "FF_URL"],
+	])("%s: %s", (name, nearest) => {
+		expect(unknownVariables({ [name]: "a-secret" })).toEqual([
+			`${name} is set, but no setting has this name; the nearest is ${nearest}`,
+		]);
+	});
+
+	test("what is known, empty, of tests, or of somebody else is passed over", () => {
+		const known = [...Object.values(SERVER_SETTINGS), ...Object.values(CLIENT_SETTINGS)].map(({ env }) => env);
+		const env = Object.fromEntries(known.map((name) => [name, "x"]));
+		expect(unknownVariables({ ...env, FF_NOTHING: "", FF_TEST_VALKEY_URL: "x", OFF_X: "x", FFMPEG: "x" })).toEqual([]);
+	});
+
+	test("a name that is no name is shown as text, and a long one cut", () => {
+		const [long, odd] = unknownVariables({ "FF_\u001b[31m\n": "x", [`FF_${"X".repeat(5000)}`]: "x" }).sort();
+		expect(odd).toMatch(/^"FF_\\u001b\[31m\\n" is set/);
+		expect(long?.length).toBeLessThan(300);
+	});
+
+	test("commands say so before they do their work, a server in its log", async () => {
+		const env = { FF_STOER: "memory:", FF_URL: "http://127.0.0.1:1" };
+		const said = await runHere(["list"], { env });
+		expect(said.err).toMatch(/^warning: FF_STOER is set, .*FF_STORE\n/);
+		expect(said.err).not.toContain("memory:");
+		const json = await runHere(["list", "--json"], { env });
+		expect(JSON.parse(json.err.split("\n")[0] ?? "")).toEqual({ warning: expect.stringContaining("FF_STOER") });
+		const stop = new AbortController();
+		const served = await runHere(["serve", "--store", "memory:", "--listen", "127.0.0.1:0", "--log-format", "json"], {
+			env: { FF_LOGLEVEL: "debug" },
+			stop: stop.signal,
+			onOut: (all) => all.includes("is listening") && stop.abort(),
+		});
+		expect(JSON.parse(served.out.split("\n")[0] ?? "")).toMatchObject({
+			level: 40,
+			msg: "FF_LOGLEVEL is set, but no setting has this name; the nearest is FF_LOG_LEVEL",
+		});
+		expect(served.err).toBe("");
+	});
 });
 
 describe("a bad setting is told by its name, its value and what is allowed", () => {

@@ -15,6 +15,7 @@ import { fairnessCases, manyTurnCases } from "./public-cases/fairness.ts";
 import { feedCases } from "./public-cases/feeds.ts";
 import { fenceCases } from "./public-cases/fences.ts";
 import { followingCases } from "./public-cases/following.ts";
+import { grantRequestCases } from "./public-cases/grant-requests.ts";
 import { grantCases } from "./public-cases/grants.ts";
 import { handBackCases } from "./public-cases/hand-back.ts";
 import { historyCases } from "./public-cases/histories.ts";
@@ -76,6 +77,7 @@ const always: Subjects = {
 	lanes: laneCases,
 	"lane states": laneStateCases,
 	grants: grantCases,
+	"grant requests": grantRequestCases,
 	routes: routeCases,
 	explaining: explainCases,
 	fairness: fairnessCases,

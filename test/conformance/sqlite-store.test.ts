@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import BetterSqlite3 from "better-sqlite3";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { stateCode } from "../../src/kernel/records/state-code.ts";
+import { blocked } from "../../src/kernel/state.ts";
 import { type RecordFormat, type Store, StoreError } from "../../src/store/port.ts";
 import { storeClock } from "../../src/store/sqlite/clock.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
@@ -145,6 +147,18 @@ it("brings documents and index of an earlier format up to date", async () => {
 		await store.close();
 	}
 	await expect(openSqliteStore(file, { format: earlier, testClock })).rejects.toMatchObject({ code: "store_too_new" });
+});
+
+it("gives work that was set aside under format 3 its queue timeout, which did not run then", async () => {
+	const id = `ex_${"1".repeat(32)}_0`;
+	const before = await openSqliteStore(file, { format: { ...format, format: 3 }, testClock });
+	const state = stateCode(blocked("blocked_by_route", "waiting_for_capable_worker", "pending_first_attempt"));
+	const policy = { timeouts: { queueMs: 500 } };
+	await commit(before, [put(id, JSON.stringify({ kind: "job", createdAt: 1000, state, policy }))]);
+	await before.close();
+	const store = await openSqliteStore(file, { format, testClock });
+	expect((await store.first(0, "due", 1)).entries).toEqual([{ score: 1500, key: id }]);
+	await store.close();
 });
 
 it("leaves a store as it was when its format could not be brought up to date", async () => {

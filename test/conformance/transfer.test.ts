@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { afterEach, expect, it } from "vitest";
+import { FORMAT } from "../../src/kernel/format.ts";
 import { SLOTS, slotOf, trustedSlot } from "../../src/kernel/ids.ts";
 import { slotOfKey } from "../../src/kernel/record-types.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
@@ -218,7 +219,7 @@ it.each<[string, (lines: string[]) => string[], RegExp]>([
 	[
 		"of a later format",
 		(lines) => lines.with(0, '{"flowfabric":"export","format":99,"partitions":2}'),
-		/^line 1: format: 99 .* up to 4/,
+		new RegExp(`^line 1: format: 99 .* up to ${FORMAT}`),
 	],
 ])("refuses an export %s", async (_, change, message) => {
 	const failing = imported(memory(2), change(await sampleLines()));

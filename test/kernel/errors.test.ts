@@ -25,6 +25,7 @@ const named: [code: ErrorCode, status: number][] = [
 	["payload_too_large", 413],
 	["too_many_requests", 429],
 	["corrupt_record", 500],
+	["store_corrupt", 500],
 	["store_unavailable", 503],
 	["shutting_down", 503],
 ];

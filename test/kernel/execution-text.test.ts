@@ -11,6 +11,7 @@ import {
 	OWNERSHIP_STATES,
 	TERMINAL_OUTCOMES,
 } from "../../src/kernel/state.ts";
+import { lostLaterFields, withLaterFields } from "../later-fields.ts";
 
 const id = `ex_${"1".repeat(32)}_7`;
 const text = fc.string({ unit: "binary", maxLength: 20 });
@@ -20,7 +21,18 @@ const some = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined })
 const without = <T extends object>(value: fc.Arbitrary<T>) =>
 	value.map((given) => Object.fromEntries(Object.entries(given).filter(([, field]) => field !== undefined)) as T);
 
+/** Fields of a later version. */
+const later = fc.dictionary(
+	text.map((name) => `later ${name}`),
+	fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value))),
+	{ minKeys: 1, noNullPrototype: true },
+);
+
 const payload = fc.oneof(
+	fc.tuple(fc.jsonValue(), later).map(([value, fields]) => {
+		const json = JSON.stringify(value);
+		return { size: Buffer.byteLength(json), text: json, ...fields };
+	}),
 	fc.jsonValue().map((value) => {
 		const json = JSON.stringify(value);
 		return { size: Buffer.byteLength(json), text: json };
@@ -49,6 +61,7 @@ const attempt = without(
 		usedMs: some(time),
 		failure: some(failure),
 		result: some(payload),
+		unknown: some(later),
 	}),
 );
 const lease = without(
@@ -61,6 +74,7 @@ const lease = without(
 		workerId: text,
 		instanceId: text,
 		renewals: some(fc.nat()),
+		unknown: some(later),
 	}),
 );
 const fields = fc.record({
@@ -102,6 +116,7 @@ const fields = fc.record({
 				epoch: fc.nat(),
 				by: fc.constantFrom("complete", "expired"),
 				outcome: some(fc.dictionary(text, fc.string())),
+				unknown: some(later),
 			}),
 		),
 	),
@@ -116,16 +131,11 @@ const fields = fc.record({
 	completedAt: time,
 	events: fc.nat(),
 	removing: fc.boolean(),
-	unknown: fc.option(
-		fc
-			.dictionary(
-				text.map((name) => `later ${name}`),
-				fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value))),
-				{ minKeys: 1 },
-			)
-			.map((names) => ({ ...names })),
-	),
+	unknown: fc.option(later),
 }) as fc.Arbitrary<Partial<ExecutionRecord>>;
+
+/** With the fields of a later version among the others. */
+const flat = <T extends { unknown?: object | null }>({ unknown, ...part }: T) => ({ ...part, ...unknown });
 
 describe("the document of an execution", () => {
 	it("gives back every field of every record, none forgotten", () => {
@@ -142,12 +152,43 @@ describe("the document of an execution", () => {
 	it("that an earlier version wrote as plain JSON reads the same, and is migrated to the same", () => {
 		fc.assert(
 			fc.property(fields, (given) => {
-				const { unknown, ...record } = makeExecution(given);
-				const before = JSON.stringify({ ...record, ...unknown });
-				for (const doc of [before, migrate(2, id, before)])
-					expect(decodeExecution(id, doc)).toEqual({ ...record, unknown });
+				const record = makeExecution(given);
+				const before = JSON.stringify({
+					...flat(record),
+					attempt: record.attempt && flat(record.attempt),
+					lease: record.lease && flat(record.lease),
+					lastLease: record.lastLease && flat(record.lastLease),
+				});
+				for (const doc of [before, migrate(2, id, before)]) expect(decodeExecution(id, doc)).toEqual(record);
 			}),
 		);
+	});
+
+	it("keeps the fields of a later version where they stood, in every part of it", () => {
+		const written = withLaterFields(
+			encodeExecution(
+				makeExecution({
+					id,
+					kind: "job",
+					epoch: 2,
+					input: { size: 2, text: "{}" },
+					attempt: {
+						...{ index: 1, type: "retry", state: "started", workerId: "w", instanceId: "w-1", startedAt: 5 },
+						...{ failure: { reason: "r", category: "c" }, result: { size: 1, text: "7" } },
+					},
+					lease: {
+						...{ id: "le_x", epoch: 2, ttlMs: 9, acquiredAt: 5, expiresAt: 14, workerId: "w", instanceId: "w-1" },
+					},
+					lastLease: { id: "le_w", epoch: 1, by: "expired" },
+					grant: { id: "gr_x", expiresAt: 5, workerId: "w", instanceId: "w-1" },
+					cancel: { source: "operator", requestedAt: 3 },
+					progress: { percent: 4 },
+				}),
+			),
+		);
+		const rewritten = encodeExecution(decodeExecution(id, written));
+		expect(lostLaterFields(written, rewritten)).toEqual([]);
+		expect(rewritten.match(/fromLaterVersion/g)).toHaveLength(10);
 	});
 
 	it("that cannot be read is left as it is", () => {

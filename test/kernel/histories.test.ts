@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { lostLaterFields, withLaterFields } from "../later-fields.ts";
 import { History } from "./history.ts";
 import { type Step, step } from "./history-steps.ts";
 
@@ -34,6 +35,23 @@ describe("random histories", () => {
 	/** fast-check prints the seed and the shortest history that fails. */
 	it("are lived through by the rules as by the plain model of the specification", () => {
 		fc.assert(fc.property(histories, live), { numRuns: 1000 });
+	});
+
+	it("leave the fields of a later version where they are, whatever happens to the record", () => {
+		const liveWithLaterVersion = (steps: readonly Step[]) => {
+			const history = new History();
+			const { docs } = history.partition;
+			for (const each of steps) {
+				const before = new Map(docs);
+				history.live(each);
+				for (const [key, doc] of docs) {
+					expect(lostLaterFields(before.get(key) ?? "", doc)).toEqual([]);
+					// The holder is told all of its progress, which the model knows nothing more of.
+					docs.set(key, withLaterFields(doc, ["progress"]));
+				}
+			}
+		};
+		fc.assert(fc.property(histories, liveWithLaterVersion), { numRuns: 100 });
 	});
 
 	/** The rarest answer is given in about one of two hundred: a thousand may, once in a while, go without it. */

@@ -12,7 +12,7 @@ import {
 import { placement } from "../../src/kernel/record-types.ts";
 import { type ExecutionRecord, makeExecution } from "../../src/kernel/records/execution.ts";
 import { idempotencyKeyKey, makeIdempotencyKey } from "../../src/kernel/records/idempotency-key.ts";
-import { claimed, delayed, eligible, ended } from "../../src/kernel/state.ts";
+import { blocked, claimed, delayed, eligible, ended } from "../../src/kernel/state.ts";
 import { timersOf } from "../../src/kernel/timers.ts";
 
 const id = `ex_${"0".repeat(32)}_7`;
@@ -154,6 +154,15 @@ describe("timers", () => {
 			["execution_deadline", 6000],
 		]);
 		expect(at(waiting())).toEqual([]);
+	});
+
+	it("of work that is refused admission are the same: its queue timeout runs on", () => {
+		const policy = { timeouts: { queueMs: 100 } };
+		const by = (cause: Parameters<typeof blocked>[0]) =>
+			at(waiting({ ...blocked(cause, "waiting_for_budget", "pending_first_attempt"), policy, eligibleAt: 3000 }));
+		for (const cause of ["blocked_by_budget", "blocked_by_quota", "blocked_by_route"] as const)
+			expect(by(cause)).toEqual([["queue_timeout", 3100]]);
+		for (const cause of ["blocked_by_dependencies", "blocked_by_operator"] as const) expect(by(cause)).toEqual([]);
 	});
 
 	it("of delayed work are the end of its delay and its deadline", () => {

@@ -5,10 +5,10 @@ import { FlowFabric } from "../../src/index.ts";
 import { openBackend } from "../../src/library/open.ts";
 import { startServer } from "../../src/server/server.ts";
 
-/** Stands between client and server; the first answer to a claim reaches it whole and goes no further. */
-async function losingFirstClaim(serverPort: number) {
+/** Stands between client and server; the first answer to calls of this path reaches it whole and goes no further. */
+async function losingFirst(path: string, serverPort: number) {
 	const sockets = new Set<Socket>();
-	const claims: string[] = [];
+	const tries: string[] = [];
 	const proxy = createServer((client) => {
 		const server = connect(serverPort, "127.0.0.1");
 		let swallow = false;
@@ -17,9 +17,9 @@ async function losingFirstClaim(serverPort: number) {
 			socket.on("error", () => {});
 		}
 		client.on("data", (data) => {
-			if (data.includes("POST /v1/claims")) {
-				claims.push(/x-flowfabric-try: (\d+)/i.exec(data.toString())?.[1] ?? "");
-				swallow = claims.length === 1;
+			if (data.includes(`POST ${path}`)) {
+				tries.push(/x-flowfabric-try: (\d+)/i.exec(data.toString())?.[1] ?? "");
+				swallow = tries.length === 1;
 			}
 			server.write(data);
 		});
@@ -36,7 +36,7 @@ async function losingFirstClaim(serverPort: number) {
 		for (const socket of sockets) socket.destroy();
 		proxy.close();
 	};
-	return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, claims, close };
+	return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, tries, close };
 }
 
 test.each([1, 8])(
@@ -49,18 +49,45 @@ test.each([1, 8])(
 			port: 0,
 			docs: false,
 		});
-		const proxy = await losingFirstClaim(Number(new URL(server.address).port));
+		const proxy = await losingFirst("/v1/claims", Number(new URL(server.address).port));
 		const ids = await Promise.all(
 			Array.from({ length: 6 }, async () => (await local.executions.create({ kind: "work" })).id),
 		);
 		const ff = FlowFabric.connect(proxy.url);
 		const claimed = await ff.backend.leases.claim({ workerId: "w", instanceId: "i", max: 4 });
-		expect(proxy.claims).toEqual(["1", "2"]);
+		expect(proxy.tries).toEqual(["1", "2"]);
 		expect(claimed.length).toBe(4);
 		const states = await Promise.all(ids.map(async (id) => local.executions.get(id)));
 		const active = states.filter(({ publicState }) => publicState === "active");
 		// Nothing is held under leases that nobody heard of.
 		expect(active.map(({ lease }) => lease?.id).sort()).toEqual(claimed.map(({ lease }) => lease.id).sort());
+		await ff.close();
+		proxy.close();
+		await server.close();
+		await local.close();
+	},
+);
+
+test.each([1, 8])(
+	"a grant whose answer was lost is sent again and is the same grant (%i partitions)",
+	async (partitions) => {
+		const local = await openBackend("memory:", { partitions });
+		const server = await startServer({
+			engine: local.engine,
+			backendFor: (caller) => local.as(caller),
+			port: 0,
+			docs: false,
+		});
+		const proxy = await losingFirst("/v1/grants", Number(new URL(server.address).port));
+		const ids = await Promise.all(
+			Array.from({ length: 3 }, async () => (await local.executions.create({ kind: "work" })).id),
+		);
+		const ff = FlowFabric.connect(proxy.url);
+		const grant = await ff.backend.leases.grant({ workerId: "w", instanceId: "i", grantTtlMs: 60_000 });
+		expect(proxy.tries).toEqual(["1", "2"]);
+		const states = await Promise.all(ids.map(async (id) => local.executions.get(id)));
+		const reserved = states.filter(({ state }) => state.ownershipState === "granted");
+		expect(reserved.map(({ id }) => id)).toEqual([grant?.executionId]);
 		await ff.close();
 		proxy.close();
 		await server.close();

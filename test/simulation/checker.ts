@@ -6,6 +6,7 @@ import type { ClaimRequestRecord } from "../../src/kernel/records/claim-request.
 import type { ExecutionRecord } from "../../src/kernel/records/execution.ts";
 import { publicState, type StateFields } from "../../src/kernel/state.ts";
 import { TIME_TOLERANCE_MS, type Unit } from "../../src/store/port.ts";
+import { lostLaterFields } from "../later-fields.ts";
 import { fold, type Told } from "./fold.ts";
 import { checkGrant } from "./grant-watch.ts";
 import type { IntermediateStates } from "./intermediate-states.ts";
@@ -43,6 +44,8 @@ export class Checker {
 	readonly #leaseUuids = new Map<string, { id: string; moment: number }>();
 	/** Leases by the namespace and instance that claimed them. */
 	readonly #claimedBy = new Map<string, { id: string; leaseId: string; moment: number; partition: SimPartition }[]>();
+	/** Grants by the namespace and instance they were given to. */
+	readonly #grantedTo = new Map<string, { id: string; grantId: string; moment: number; partition: SimPartition }[]>();
 	readonly #tokens = new Set<string>();
 	readonly #byKey = new Map<string, string>();
 	readonly removed = new Set<string>();
@@ -72,8 +75,8 @@ export class Checker {
 			this.#episodesOf(key).push({ from: this.#world.moment, record: undefined });
 			this.removed.add(key);
 		}
+		for (const { key, doc } of unit.put) this.#checkLaterFields(key, doc);
 		for (const { key, doc } of unit.put) {
-			this.#checkUnknownField(key, doc);
 			if (key.startsWith("journal:")) this.#checkJournal(key, JSON.parse(doc), unit);
 			else if (key.startsWith("group:")) this.#checkGroup(partition, key, unit, JSON.parse(doc));
 			else if (key.startsWith("claim:"))
@@ -87,7 +90,12 @@ export class Checker {
 			}
 			this.#docs.set(key, doc);
 		}
-		for (const { type, actor, namespace, executionId, leaseId } of events) {
+		for (const { type, actor, namespace, executionId, leaseId, grantId } of events) {
+			if (type === "granted") {
+				const granted = { id: executionId, grantId: String(grantId), moment: this.#world.moment, partition };
+				const instance = `${namespace} ${actor}`;
+				this.#grantedTo.set(instance, [...(this.#grantedTo.get(instance) ?? []), granted]);
+			}
 			if (type !== "claimed") continue;
 			const claimed = { id: executionId, leaseId: String(leaseId), moment: this.#world.moment, partition };
 			const instance = `${namespace} ${actor}`;
@@ -185,10 +193,13 @@ export class Checker {
 		this.#byKey.set(key, next.id);
 	}
 
-	#checkUnknownField(key: string, doc: string): void {
-		if (this.#docs.get(key)?.includes('"fromLaterVersion"') && !doc.includes('"fromLaterVersion"')) {
-			throw new Violation(`${key}: a field of a later version was lost`);
-		}
+	/** Also where an attempt moves from its execution into a record of its own. */
+	#checkLaterFields(key: string, doc: string): void {
+		const [home = "", attempt] = key.startsWith("ex_") ? key.split("/") : [key];
+		const before = this.#docs.get(key) ?? (attempt && this.#docs.get(home));
+		const lost = before ? lostLaterFields(before, doc) : [];
+		const [name] = this.#docs.has(key) ? lost : lost.filter((part) => part !== "the document");
+		if (name !== undefined) throw new Violation(`${key}: a field of a later version was lost from ${name}`);
 	}
 
 	#checkJournal(key: string, next: Journal, unit: Unit): void {
@@ -278,6 +289,18 @@ export class Checker {
 				throw new Violation(`${instanceId} held ${id} under ${leaseId}; repeating its claim gave ${told}`);
 			}
 		}
+	}
+
+	/** A repeat must tell of a grant its request had got before, if one was there all the while. */
+	checkRepeatedGrant(namespace: string, instanceId: string, told: string | undefined, since: number): void {
+		const given = this.#grantedTo.get(`${namespace} ${instanceId}`) ?? [];
+		const standing = given.filter(({ id, grantId, moment, partition }) => {
+			const states = moment < since ? this.#during(id, since) : [];
+			const stood = states.length > 0 && states.every((record) => record?.grant?.id === grantId);
+			return stood && (states[0]?.grant?.expiresAt ?? 0) > partition.time;
+		});
+		if (standing.length > 0 && !standing.some(({ grantId }) => grantId === told))
+			throw new Violation(`${instanceId} had ${standing[0]?.grantId}; repeating its request gave ${told}`);
 	}
 
 	checkCreated(id: string, since: number): void {

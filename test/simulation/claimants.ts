@@ -1,4 +1,4 @@
-import type { ClaimRequest } from "../../src/contract/worker-protocol.ts";
+import type { ClaimRequest, GrantRequest } from "../../src/contract/worker-protocol.ts";
 import type { Fleet, OfferedWork } from "./fleet.ts";
 import { type Held, leaseRequests } from "./lease-requests.ts";
 import type { Stage } from "./stage.ts";
@@ -61,26 +61,39 @@ export class Claimants {
 
 	/** Something is reserved, and accepted soon, late, or never; perhaps by somebody else. */
 	grant(): void {
-		const { random, world } = this.#stage;
+		const { random } = this.#stage;
 		const tenant = this.#stage.someTenant();
 		const { instanceId, offer } = this.#someone(tenant);
+		const requestId = random.chance(0.4) ? `r${this.#stage.count()}` : undefined;
 		const request = {
 			...offer,
 			workerId: tenant,
-			instanceId,
+			instanceId: requestId === undefined ? instanceId : `${instanceId}-${requestId}`,
+			...(requestId === undefined ? undefined : { requestId }),
 			grantTtlMs: random.integer(1, 1500),
 			waitMs: random.pick([0, 0, 300]),
 		};
-		this.#stage.checker.workers.offers(tenant, offer.capabilities);
+		this.#sendGrant(tenant, request, requestId === undefined ? 0 : random.integer(0, 3));
+	}
+
+	/** A grant, and perhaps again: its answer may be lost, or late, and another engine may be asked. */
+	#sendGrant(tenant: Tenant, request: GrantRequest, repeats: number): void {
+		const { checker, random, world } = this.#stage;
+		const { instanceId } = request;
+		checker.workers.offers(tenant, request.capabilities ?? []);
 		this.#stage.call(
 			(backend) => asTenant(backend, tenant).leases.grant(request),
-			(heard) => {
-				if (heard.kind !== "ok" || !heard.value || random.chance(0.2)) return;
+			(heard, since) => {
+				if (heard.kind !== "ok") return;
+				if (request.requestId !== undefined)
+					checker.checkRepeatedGrant(tenant, instanceId, heard.value?.grantId, since);
+				if (!heard.value || random.chance(0.2)) return;
 				const { grantId } = heard.value;
 				const by = random.chance(0.1) ? otherThan(tenant) : tenant;
 				world.after(random.pick([0, 20, 400, 2000]), () => this.#accept(by, tenant, grantId, instanceId));
 			},
 		);
+		if (repeats > 0) world.after(random.pick([0, 20, 400, 1500]), () => this.#sendGrant(tenant, request, repeats - 1));
 	}
 
 	#accept(by: Tenant, tenant: Tenant, grantId: string, instanceId: string): void {

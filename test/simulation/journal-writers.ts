@@ -1,4 +1,5 @@
 import { unitOf } from "../../src/store/port.ts";
+import { withLaterFields } from "../later-fields.ts";
 import type { Node } from "./cluster.ts";
 import type { Stage } from "./stage.ts";
 import { asCommand, type TestCommand } from "./test-rules.ts";
@@ -40,15 +41,14 @@ export class JournalWriters {
 		);
 	}
 
-	/** A newer program writes a record with a field this one does not know. */
+	/** A newer program writes a record with fields this one does not know, in every part of it. */
 	#addFieldOfLaterVersion(): void {
 		const { random, network, world } = this.#stage;
 		const partition = random.pick(network.partitions);
 		const ids = [...partition.records.keys()].filter((key) => key.startsWith("ex_"));
 		if (ids.length === 0) return;
 		const { key, version, doc } = partition.read(random.pick(ids));
-		const later = JSON.stringify({ ...JSON.parse(doc), fromLaterVersion: "kept" });
-		const unit = unitOf({ expected: [[key, version]], put: [{ key, doc: later }] });
+		const unit = unitOf({ expected: [[key, version]], put: [{ key, doc: withLaterFields(doc) }] });
 		world.moment += 1;
 		const at = partition.tell(network.clock());
 		partition.commit({ engine: "newer program", number: this.#stage.count() + 1, at, units: [unit] }, at);

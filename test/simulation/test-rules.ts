@@ -1,5 +1,6 @@
 import { type Command, type Kernel, kernel } from "../../src/kernel/kernel.ts";
 import { type Outcome, refuse } from "../../src/kernel/outcome.ts";
+import type { ExecutionRecord } from "../../src/kernel/records/execution.ts";
 import type { Key } from "../../src/kernel/records/record.ts";
 import type { Tx } from "../../src/kernel/tx.ts";
 
@@ -71,10 +72,12 @@ const closeGroup =
 export interface KernelBugs {
 	guardIgnored?: boolean;
 	unknownFieldsDropped?: boolean;
+	nestedFieldsDropped?: boolean;
 	fenceSkipped?: boolean;
 	placementDropped?: boolean;
 	idempotencyKeyLost?: boolean;
 	claimRequestLost?: boolean;
+	grantRequestLost?: boolean;
 	deadEnginesLive?: boolean;
 }
 
@@ -101,6 +104,9 @@ export function simulatedKernel(bugs: KernelBugs): Kernel {
 			...(bugs.claimRequestLost
 				? { claim: (tx, command, now) => rules.claim(withoutPuts(tx, "claim:"), command, now) }
 				: undefined),
+			...(bugs.grantRequestLost
+				? { grant: (tx, command, now) => rules.grant(withoutPuts(tx, "claim:"), command, now) }
+				: undefined),
 		},
 		placement(key, record) {
 			if (key.startsWith("member:")) return [{ queue: membersQueue((record as { group: string }).group), score: 0 }];
@@ -115,6 +121,7 @@ export function simulatedKernel(bugs: KernelBugs): Kernel {
 		decode(key, doc) {
 			const record = kernel.decode(key, doc);
 			if (bugs.unknownFieldsDropped) dropUnknown(record);
+			if (bugs.nestedFieldsDropped) dropNested(record);
 			return record;
 		},
 	};
@@ -124,6 +131,11 @@ export function simulatedKernel(bugs: KernelBugs): Kernel {
 function dropUnknown(record: { unknown?: object | null; fromLaterVersion?: string }): void {
 	if (record.unknown) record.unknown = null;
 	delete record.fromLaterVersion;
+}
+
+/** What is written by hand has what it does not know apart, in each of its parts. */
+function dropNested({ attempt, lease, lastLease }: Partial<ExecutionRecord>): void {
+	for (const part of [attempt, lease, lastLease]) delete part?.unknown;
 }
 
 function withLiveFence(tx: Tx, command: Parameters<Kernel["rules"]["complete"]>[1]) {

@@ -12,6 +12,7 @@ import type { Hosted, ServerSettings } from "../hosting.ts";
 import { serverParts } from "../server-parts.ts";
 import { SERVER_SETTINGS } from "../settings/server-settings.ts";
 import { addFlags, readSettings } from "../settings/setting.ts";
+import { unknownVariables } from "../settings/unknown-variables.ts";
 import { withoutPassword } from "../settings/values.ts";
 import { askedToStop, closeInTime } from "../stopping.ts";
 import type { Terminal } from "../terminal.ts";
@@ -32,6 +33,7 @@ export function addDev(program: Command, context: CommandContext): void {
 		const asked = askedToStop(context);
 		const [{ host }, { logTo }] = await serverParts();
 		const log = logTo(terminal.errors, settings);
+		for (const warning of unknownVariables(context.env)) log.warn(warning);
 		const hosted = await host(settings, log);
 		const ff = new FlowFabric<DemoKinds>(hosted.backend);
 		const show = new DemoShow(terminal, flags.json === true);

@@ -4,6 +4,7 @@ import { withJson } from "../connection.ts";
 import { serverParts } from "../server-parts.ts";
 import { SERVER_SETTINGS } from "../settings/server-settings.ts";
 import { addFlags, readSettings } from "../settings/setting.ts";
+import { unknownVariables } from "../settings/unknown-variables.ts";
 import { askedToStop, closeInTime } from "../stopping.ts";
 
 export function addServe(program: Command, context: CommandContext): void {
@@ -18,6 +19,7 @@ export function addServe(program: Command, context: CommandContext): void {
 		const asked = askedToStop(context);
 		const [{ host }, { logTo }] = await serverParts();
 		const log = logTo(context.terminal.output, flags.json ? { ...settings, logFormat: "json" } : settings);
+		for (const warning of unknownVariables(context.env)) log.warn(warning);
 		const hosted = await host(settings, log);
 		await asked;
 		log.info("stopping");

@@ -5,6 +5,7 @@ import { restrictionOf } from "../../contract/scanners.ts";
 import { FORMAT } from "../../kernel/format.ts";
 import { type Snapshot, StoreError } from "../../store/port.ts";
 import { exportStore } from "../../store/transfer/export.ts";
+import { storeRefusal } from "../partition/store-line.ts";
 import type { Session } from "./session.ts";
 
 const READY_MS = 2000;
@@ -27,9 +28,8 @@ export class LocalAdmin implements AdminCalls {
 	async ready(): Promise<void> {
 		const { engine } = this.#session;
 		engine.refuseIfClosed();
-		const answers = Promise.all(
-			engine.runners.map((runner) => runner.ask((store, partition) => store.read(partition, []))),
-		);
+		const reads = engine.runners.map((runner) => runner.ask((store, partition) => store.read(partition, [])));
+		const answers = Promise.all(reads).then(() => engine.writes.check());
 		let disarm = () => {};
 		const silence = new Promise<never>((_, reject) => {
 			const fail = () => reject(new FlowFabricError("store_unavailable", { details: { waitedMs: READY_MS } }));
@@ -54,7 +54,7 @@ export class LocalAdmin implements AdminCalls {
 			yield* exportStore(snapshot?.store ?? engine.store, { format: FORMAT });
 		} catch (error) {
 			if (!(error instanceof StoreError)) throw error;
-			throw new FlowFabricError(engine.closed ? "shutting_down" : "store_unavailable", { cause: error });
+			throw engine.closed ? new FlowFabricError("shutting_down", { cause: error }) : storeRefusal(error);
 		} finally {
 			await snapshot?.discard();
 		}

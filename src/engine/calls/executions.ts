@@ -1,6 +1,6 @@
 import type { ExecutionCalls, FollowOptions } from "../../contract/backend.ts";
 import type { BulkRequest } from "../../contract/bulk.ts";
-import { FlowFabricError } from "../../contract/errors.ts";
+import { refusalError } from "../../contract/errors.ts";
 import {
 	type CancelRequest,
 	type ChangePriorityRequest,
@@ -19,7 +19,9 @@ import {
 import type { CreatedItem, EventPage, Execution, Explanation, FollowedEvent } from "../../contract/replies.ts";
 import { checkSetTags, type SetTagsRequest, setTagsRequest } from "../../contract/tags.ts";
 import { decodeEvent } from "../../kernel/events.ts";
+import { resultOf } from "../../kernel/reading.ts";
 import { type AttemptRecord, attemptKey } from "../../kernel/records/attempt.ts";
+import { hasEnded } from "../../kernel/state.ts";
 import type { LoggedEvent, LogPosition } from "../../store/port.ts";
 import { decodeCursor, encodeCursor } from "../reading/cursor.ts";
 import { explain } from "../reading/explaining.ts";
@@ -76,12 +78,9 @@ export class LocalExecutions implements ExecutionCalls {
 
 	async result(id: string) {
 		const { record } = await this.#session.read(id);
-		if (record.lifecyclePhase !== "terminal")
-			throw new FlowFabricError("result_not_ready", { details: { executionId: id } });
-		const result = record.terminalOutcome === "success" ? record.attempt?.result : undefined;
-		if (!result)
-			throw new FlowFabricError("result_not_found", { details: { executionId: id, outcome: record.terminalOutcome } });
-		return this.#session.bytes(id, result);
+		const outcome = resultOf(record);
+		if (!outcome.ok) throw refusalError(outcome);
+		return this.#session.bytes(id, outcome.result);
 	}
 
 	async wait(id: string, options: { timeoutMs?: number; signal?: AbortSignal } = {}): Promise<Execution> {
@@ -90,7 +89,7 @@ export class LocalExecutions implements ExecutionCalls {
 		const { timeoutMs = Number.POSITIVE_INFINITY } = waitRequest.check(request);
 		return watch(this.#session, id, { timeoutMs, signal }, async (isLast) => {
 			const found = await this.#session.read(id);
-			return isLast || found.record.lifecyclePhase === "terminal" ? show(this.#session, found) : undefined;
+			return isLast || hasEnded(found.record) ? show(this.#session, found) : undefined;
 		});
 	}
 

@@ -8,6 +8,7 @@ import {
 	listQueueParts,
 	listQueuePrefix,
 } from "../../kernel/placement.ts";
+import { shownLaneState } from "../../kernel/reading.ts";
 import { type LaneRecord, type LaneState, laneDefaults, laneHomeKey, laneKey } from "../../kernel/records/lane.ts";
 import type { QueuePosition } from "../../store/port.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
@@ -71,7 +72,7 @@ export class LocalLanes implements LaneCalls {
 		engine.refuseIfClosed();
 		const { state, agingMs } = await engine.lanes.change(namespace, lane, change);
 		await engine.pausedLanes.settled();
-		return { lane, namespace, state: shownState(state), agingMs };
+		return { lane, namespace, state: shownLaneState(state), agingMs };
 	}
 
 	async #sharesOf(runner: PartitionRunner, namespace: string): Promise<Map<string, LaneShare>> {
@@ -110,8 +111,6 @@ async function setApart(runner: PartitionRunner, namespace: string): Promise<str
 	return lanes;
 }
 
-const shownState = (state: LaneState): LaneStatus["state"] => (state === "open" ? "active" : state);
-
 /** The list queue has the newest first, so the execution that was created longest ago is its last. */
 async function oldestWaiting(runner: PartitionRunner, namespace: string, lane: string): Promise<number | undefined> {
 	const { entries } = await runner.ask((store, partition) =>
@@ -135,7 +134,7 @@ function laneView(lane: string, shares: readonly LaneShare[], perMinute: number)
 	}
 	return {
 		lane,
-		state: shownState(copy.state),
+		state: shownLaneState(copy.state),
 		agingMs: copy.agingMs,
 		depth,
 		...(oldest === undefined ? undefined : { oldestWaitingMs: oldest }),

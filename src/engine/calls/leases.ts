@@ -10,6 +10,7 @@ import { resultBlobKey } from "../../kernel/payload.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import type { Claim } from "../claims/claim-dispatcher.ts";
 import { sameOffer } from "../claims/offers.ts";
+import { grantView } from "../claims/request-kinds.ts";
 import { asValue, contentOf, inlineValue, pack } from "../payloads.ts";
 import { claimedView } from "../reading/views.ts";
 import { checkDelayUntil } from "../submission.ts";
@@ -78,16 +79,20 @@ export class LocalLeases implements LeaseCalls {
 		if (lease) await this.release(id, { fence: { leaseId: lease.id, epoch: lease.epoch } }).catch(() => {});
 	}
 
-	async grant(request: protocol.GrantRequest, signal?: AbortSignal): Promise<GrantView | null> {
+	async grant(request: protocol.GrantRequest, signal?: AbortSignal, how?: ClaimingHow): Promise<GrantView | null> {
 		const given = protocol.grantRequest.check(request);
-		const { lanes = ["default"], waitMs = 0, workerId, instanceId, grantTtlMs } = given;
+		const { lanes = ["default"], waitMs = 0, workerId, instanceId, grantTtlMs, requestId } = given;
 		const namespace = this.#session.namespaceFor(given.namespace);
 		this.#session.engine.refuseIfClosed();
 		const offer = offerOf(given.kinds, given.capabilities);
 		const claim = { namespace, lanes, offer, max: 1, leaseMs: 0, waitMs, workerId, instanceId, grantTtlMs };
-		const [reserved] = await this.#withHeartbeat(claim, () => this.#session.engine.dispatcher.claim(claim, signal));
-		if (!reserved?.grant) return null;
-		return { grantId: reserved.grant.id, executionId: reserved.id, expiresAt: reserved.grant.expiresAt };
+		const { dispatcher, grantRequests } = this.#session.engine;
+		const [granted] = await this.#withHeartbeat(claim, async () =>
+			requestId === undefined
+				? (await dispatcher.claim(claim, signal)).map(grantView)
+				: grantRequests.claim(claim, requestId, signal, how?.isFirst === true),
+		);
+		return granted ?? null;
 	}
 
 	async acceptGrant(grantId: string, request: protocol.AcceptGrantRequest): Promise<ClaimedExecution> {

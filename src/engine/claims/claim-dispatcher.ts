@@ -26,12 +26,12 @@ export interface Claim extends Wanted {
 	onSearched?: ClaimingHow["onSearched"];
 }
 
-/** A claim whose leases are remembered under a request id. */
+/** A claim whose leases, or whose grant, are remembered under a request id. */
 export interface RememberedRequest {
 	key: string;
 	/** Which of the calls under that id this is. */
 	call: string;
-	/** Set when a partition says that another call has taken leases there: this one must take no others. */
+	/** Set when a partition says that another call has taken something there: this one must take nothing else. */
 	repeated: boolean;
 }
 
@@ -316,7 +316,9 @@ export class ClaimDispatcher {
 		if (grantTtlMs !== undefined) {
 			const grantUuid = mint.next();
 			const who = { workerId, instanceId, actor: instanceId };
-			return { op: "grant", namespace, lane, queues, kinds, capabilities, ...who, grantUuid, grantTtlMs };
+			const command = { op: "grant" as const, namespace, lane, queues, kinds, capabilities, ...who };
+			const asked = request && { request: { key: request.key, call: request.call } };
+			return { ...command, grantUuid, grantTtlMs, ...asked };
 		}
 		const max = Math.min(share.count, CLAIMS_PER_COMMAND);
 		const command: ClaimCommand = {

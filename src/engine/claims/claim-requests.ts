@@ -1,48 +1,48 @@
 import { trustedSlot } from "../../kernel/ids.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import { queueScore } from "../../kernel/placement.ts";
-import { type ClaimRequestRecord, claimRequestKey } from "../../kernel/records/claim-request.ts";
-import { type ExecutionRecord, executionKey } from "../../kernel/records/execution.ts";
+import type { ClaimRequestRecord } from "../../kernel/records/claim-request.ts";
+import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import type { StoredRecord } from "../../store/port.ts";
 import type { UuidMint } from "../mint.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { corruptRecord } from "../partition/unreadable.ts";
 import type { Claim, ClaimDispatcher } from "./claim-dispatcher.ts";
+import type { RequestKind } from "./request-kinds.ts";
 
 /** One claim for everybody who asks for it under the same request id while it runs. */
-interface Joint {
-	answer: Promise<ExecutionRecord[]>;
+interface Joint<T> {
+	answer: Promise<T[]>;
 	callers: number;
 	controller: AbortController;
 }
 
+export interface ClaimRequestsOptions<T> {
+	runners: readonly PartitionRunner[];
+	dispatcher: ClaimDispatcher;
+	kernel: Kernel;
+	mint: UuidMint;
+	kind: RequestKind<T>;
+}
+
 /**
- * Claims with a request id. What such a claim takes is remembered in the partition it was taken from, in the same step;
+ * Claims, or grants, with a request id. What one takes is remembered in the partition it was taken from, in the same step;
  * a repeat finds that and is given what is still held of it. A partition never gives to two calls of one request; two
  * engines asked at the same time may each take from another partition, and both answer with all of it.
  */
-export class ClaimRequests {
+export class ClaimRequests<T> {
+	readonly #options: ClaimRequestsOptions<T>;
 	readonly #runners: readonly PartitionRunner[];
-	readonly #dispatcher: ClaimDispatcher;
-	readonly #kernel: Kernel;
-	readonly #mint: UuidMint;
-	readonly #underWay = new Map<string, Joint>();
+	readonly #underWay = new Map<string, Joint<T>>();
 
-	constructor(runners: readonly PartitionRunner[], dispatcher: ClaimDispatcher, kernel: Kernel, mint: UuidMint) {
-		this.#runners = runners;
-		this.#dispatcher = dispatcher;
-		this.#kernel = kernel;
-		this.#mint = mint;
+	constructor(options: ClaimRequestsOptions<T>) {
+		this.#options = options;
+		this.#runners = options.runners;
 	}
 
 	/** A first call under its id has nothing to find; that spares a look at every partition. */
-	async claim(
-		claim: Claim,
-		requestId: string,
-		signal: AbortSignal | undefined,
-		isFirst: boolean,
-	): Promise<ExecutionRecord[]> {
-		const key = claimRequestKey(claim.namespace, claim.instanceId, requestId);
+	async claim(claim: Claim, requestId: string, signal: AbortSignal | undefined, isFirst: boolean): Promise<T[]> {
+		const key = this.#options.kind.keyOf(claim.namespace, claim.instanceId, requestId);
 		const known = isFirst ? undefined : await this.#recall(key, claim);
 		if (known) return known;
 		if (signal?.aborted) return [];
@@ -51,20 +51,20 @@ export class ClaimRequests {
 		return signal ? this.#leaveOn(signal, key, joint) : joint.answer;
 	}
 
-	#begin(key: string, claim: Claim, isFirst: boolean): Joint {
+	#begin(key: string, claim: Claim, isFirst: boolean): Joint<T> {
 		const controller = new AbortController();
-		const joint: Joint = { answer: Promise.resolve([]), callers: 0, controller };
+		const joint: Joint<T> = { answer: Promise.resolve([]), callers: 0, controller };
 		joint.answer = this.#take(key, claim, joint, isFirst);
 		this.#underWay.set(key, joint);
 		return joint;
 	}
 
-	#end(key: string, joint: Joint): void {
+	#end(key: string, joint: Joint<T>): void {
 		if (this.#underWay.get(key) === joint) this.#underWay.delete(key);
 	}
 
 	/** A caller who leaves gets nothing while others wait; the last one ends the claim and is told what it took. */
-	#leaveOn(signal: AbortSignal, key: string, joint: Joint): Promise<ExecutionRecord[]> {
+	#leaveOn(signal: AbortSignal, key: string, joint: Joint<T>): Promise<T[]> {
 		return new Promise((resolve, reject) => {
 			const leave = () => {
 				joint.callers -= 1;
@@ -81,11 +81,12 @@ export class ClaimRequests {
 	 * Looks once more before it answers, since another engine may have taken from other partitions meanwhile; not for a
 	 * first call, whose caller has gone if there is a second. Whoever comes from then on does not join: what they must be told may be younger than that look.
 	 */
-	async #take(key: string, claim: Claim, joint: Joint, isFirst: boolean): Promise<ExecutionRecord[]> {
-		const request = { key, call: this.#mint.next(), repeated: false };
-		let taken: ExecutionRecord[];
+	async #take(key: string, claim: Claim, joint: Joint<T>, isFirst: boolean): Promise<T[]> {
+		const { dispatcher, mint, kind } = this.#options;
+		const request = { key, call: mint.next(), repeated: false };
+		let taken: T[];
 		try {
-			taken = await this.#dispatcher.claim({ ...claim, request }, joint.controller.signal);
+			taken = (await dispatcher.claim({ ...claim, request }, joint.controller.signal)).map(kind.told);
 		} finally {
 			this.#end(key, joint);
 		}
@@ -101,37 +102,42 @@ export class ClaimRequests {
 	}
 
 	/** What is still held of what the request took; undefined if it took nothing, or too long ago. */
-	async #recall(key: string, claim: Claim): Promise<ExecutionRecord[] | undefined> {
+	async #recall(key: string, claim: Claim): Promise<T[] | undefined> {
 		const found = await Promise.all(
 			this.#runners.map(async (runner) => {
-				const { time, records } = await this.#read<ClaimRequestRecord>(runner, [key]);
+				const { time, records } = await this.#read(runner, [key]);
+				const known = records.get(key) as ClaimRequestRecord | undefined;
 				// By the store's own time: an engine may take it to be later than it is, and deny what is still held.
-				return records.filter(({ expiresAt }) => expiresAt > time).flatMap(({ leases }) => leases);
+				return known && known.expiresAt > time ? known.leases : [];
 			}),
 		);
-		const leases = new Map(found.flat());
-		if (leases.size === 0) return undefined;
+		const taken = found.flat();
+		if (taken.length === 0) return undefined;
+		const { kind } = this.#options;
 		const held = await Promise.all(
-			this.#runners.map((runner, partition) => {
-				const ids = [...leases.keys()].filter((id) => trustedSlot(id) % this.#runners.length === partition);
-				return ids.length > 0 ? this.#read<ExecutionRecord>(runner, ids.map(executionKey)) : { records: [] };
+			this.#runners.map(async (runner, partition) => {
+				const here = taken.filter(([id]) => trustedSlot(id) % this.#runners.length === partition);
+				if (here.length === 0) return [];
+				const { records } = await this.#read(runner, here.flatMap(kind.keysOf));
+				return here.flatMap(([id, heldBy]) => kind.found(id, heldBy, records) ?? []);
 			}),
 		);
 		return held
-			.flatMap(({ records }) => records)
-			.filter((record) => record.lease?.id === leases.get(record.id))
-			.sort(inOrderOf(claim));
+			.flat()
+			.sort((a, b) => inOrderOf(claim, a.record, b.record))
+			.map(({ told }) => told);
 	}
 
 	/** The records there are, from the store: what an engine remembers may be old. */
-	async #read<R extends object>(runner: PartitionRunner, keys: string[]): Promise<{ time: number; records: R[] }> {
+	async #read(runner: PartitionRunner, keys: string[]): Promise<{ time: number; records: Map<string, object> }> {
 		const { time, records } = await runner.ask((store, partition) => store.read(partition, keys));
-		return { time, records: records.filter(({ version }) => version > 0).map((stored) => this.#decode(stored) as R) };
+		const there = records.filter(({ version }) => version > 0);
+		return { time, records: new Map(there.map((stored) => [stored.key, this.#decode(stored)])) };
 	}
 
 	#decode({ key, doc }: StoredRecord): object {
 		try {
-			return this.#kernel.decode(key, doc);
+			return this.#options.kernel.decode(key, doc);
 		} catch (error) {
 			throw corruptRecord(key, error);
 		}
@@ -139,7 +145,5 @@ export class ClaimRequests {
 }
 
 /** As a first answer is ordered: lane by lane as they were given, the best first. */
-const inOrderOf =
-	({ lanes }: Claim) =>
-	(a: ExecutionRecord, b: ExecutionRecord): number =>
-		lanes.indexOf(a.lane) - lanes.indexOf(b.lane) || queueScore(a) - queueScore(b) || (a.id < b.id ? -1 : 1);
+const inOrderOf = ({ lanes }: Claim, a: ExecutionRecord, b: ExecutionRecord): number =>
+	lanes.indexOf(a.lane) - lanes.indexOf(b.lane) || queueScore(a) - queueScore(b) || (a.id < b.id ? -1 : 1);

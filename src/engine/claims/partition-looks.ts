@@ -29,6 +29,8 @@ export class PartitionLooks {
 	readonly #next = new Map<number, Promise<boolean>>();
 	#disarm: (() => void) | undefined;
 	#failures = 0;
+	/** What the last partition that could not be read said. */
+	lastFailure: unknown;
 	#closed = false;
 
 	constructor(options: PartitionLooksOptions) {
@@ -83,6 +85,7 @@ export class PartitionLooks {
 	/** A partition could not be read. Nobody may sleep for ever because of that: it is looked at again later. */
 	failed(partition: number, error: unknown): void {
 		if (this.#closed) return;
+		this.lastFailure = error;
 		this.doubt(partition);
 		this.#options.onFailed(partition, error);
 		if (this.#disarm) return;

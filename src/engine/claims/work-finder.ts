@@ -269,7 +269,7 @@ export class WorkFinder {
 		const failed = looks.filter((answered) => !answered).length;
 		search.answered += looks.length - failed;
 		search.skipped += failed;
-		if (failed === inWindow) throw refusalError(refuse("store_unavailable"));
+		if (failed === inWindow) throw this.#looks.lastFailure ?? refusalError(refuse("store_unavailable"));
 	}
 
 	#hearLater(partition: number, queue: string): void {

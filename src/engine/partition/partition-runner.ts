@@ -257,9 +257,10 @@ export class PartitionRunner {
 	async #goRound(round: Round): Promise<void> {
 		const alone = this.#rounds.length === 1;
 		this.#gathering = true;
-		if (!this.time.known && !(await this.#fetch(new Needs()))) {
+		const silence = this.time.known ? undefined : await this.#fetch(new Needs());
+		if (silence) {
 			this.#gathering = false;
-			for (const running of this.#waiting.splice(0)) running.reject(refusalError(refuse("store_unavailable")));
+			for (const running of this.#waiting.splice(0)) running.reject(silence);
 			return;
 		}
 		if (alone) this.#memory.forgetBefore(this.#line.openings, this.#options.clock.monotonic());
@@ -280,21 +281,21 @@ export class PartitionRunner {
 		const ahead = [...round.batch.walked].flatMap((queue) => this.#memory.missingAhead(queue));
 		const settling = Promise.all([
 			drafts.length > 0 ? this.#sender.commit(drafts, now) : [],
-			this.#fetching ? this.#fetch(round.needs) : true,
+			this.#fetching ? this.#fetch(round.needs) : undefined,
 			// While the commit is on its way this costs no time; if it fails, whoever needs them asks again.
 			ahead.length > 0 ? this.#memory.fetchRecords(ahead, (question) => this.#line.ask(question)).catch(() => {}) : 0,
 		]);
 		round.number = this.#sender.sent;
 		this.#schedule();
-		const [again, fetched] = await settling;
+		const [again, failure] = await settling;
 		if (alone) this.#fetching = false;
 		// A window that was fetched while the batch was on its way may have been read before or after it.
 		for (const queue of round.needs.queues.keys())
 			for (const draft of drafts) if (draft.committed) this.#memory.showIn(queue, draft.written);
 		this.#memory.cache.trim();
-		if (fetched) this.#waiting.unshift(...again, ...setAside);
+		if (!failure) this.#waiting.unshift(...again, ...setAside);
 		else {
-			for (const running of setAside) running.reject(refusalError(refuse("store_unavailable")));
+			for (const running of setAside) running.reject(failure);
 			this.#waiting.unshift(...again);
 		}
 	}
@@ -351,19 +352,19 @@ export class PartitionRunner {
 		});
 	}
 
-	/** Fetches what rules were missing; false when the store did not answer in time. */
-	async #fetch(needs: Needs): Promise<boolean> {
+	/** Fetches what rules were missing; why not, when the store did not answer in time or cannot be read. */
+	async #fetch(needs: Needs): Promise<Error | undefined> {
 		for (let tries = 0; ; tries++) {
 			try {
 				// Even with nothing missing the store's time must be heard before a rule can run.
 				if (!this.time.known) await this.#line.ask((store, partition) => store.read(partition, []));
 				await this.#memory.fetch(needs, (question) => this.#line.ask(question));
 				this.#line.worked();
-				return true;
+				return undefined;
 			} catch (error) {
 				this.#line.failed();
 				const hopeless = error instanceof StoreError && !error.passing;
-				if (hopeless || this.#closed || this.#line.trouble > CALL_TIMEOUT_MS) return false;
+				if (hopeless || this.#closed || this.#line.trouble > CALL_TIMEOUT_MS) return storeRefusal(error);
 				await this.#line.pause(tries);
 			}
 		}

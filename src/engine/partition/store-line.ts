@@ -1,6 +1,5 @@
 import type { Clock } from "../../contract/clock.ts";
-import { refusalError } from "../../contract/errors.ts";
-import { refuse } from "../../kernel/outcome.ts";
+import { FlowFabricError } from "../../contract/errors.ts";
 import { type Store, StoreError } from "../../store/port.ts";
 import { StoreTime } from "./store-time.ts";
 
@@ -72,6 +71,9 @@ export class StoreLine {
 	}
 }
 
-/** What a caller is told when the store did not do as asked. */
-export const storeRefusal = (error: unknown): Error =>
-	refusalError(refuse(error instanceof StoreError ? error.code : "store_unavailable"), error);
+/** What a caller is told when the store did not do as asked; of a damaged file, which one it is and what to do. */
+export function storeRefusal(error: unknown): FlowFabricError {
+	const code = error instanceof StoreError ? error.code : "store_unavailable";
+	const said = code === "store_corrupt" ? { message: (error as StoreError).message } : undefined;
+	return new FlowFabricError(code, { ...said, cause: error });
+}

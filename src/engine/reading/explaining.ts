@@ -1,9 +1,9 @@
 import type { Explanation } from "../../contract/replies.ts";
-import { canServe, describeLack, offersAll } from "../../kernel/matching.ts";
-import { eligibleQueuePrefix, isClaimable, queueScore, ticketScore } from "../../kernel/placement.ts";
-import { describeBlocking, stateAt } from "../../kernel/reading.ts";
+import { explainRecord, type Facts, factsNeeded, type QueueStanding } from "../../kernel/explaining.ts";
+import { eligibleQueuePrefix, queueScore, ticketScore } from "../../kernel/placement.ts";
+import { shownLaneState, stateAt } from "../../kernel/reading.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
-import { type LaneRecord, laneDefaults, laneKey } from "../../kernel/records/lane.ts";
+import { laneDefaults, laneKey } from "../../kernel/records/lane.ts";
 import { fairQueue, type TicketRecord, ticketKey } from "../../kernel/records/ticket.ts";
 import type { WorkerRecord } from "../../kernel/records/worker.ts";
 import { publicState } from "../../kernel/state.ts";
@@ -16,100 +16,39 @@ import { readLanes } from "./showing.ts";
 const MOST_COUNTED = 10_000;
 const PAGE = 1000;
 
-/** Works out, from the store and now, why an execution does not run. */
+/** Works out, from the store and now, why an execution does not run: what is needed is gathered, the rules say what it means. */
 export async function explain(session: Session, id: string): Promise<Explanation> {
 	const { record, runner } = await session.read(id);
 	const key = laneKey(record.namespace, record.lane);
 	const lane = (await readLanes(session, runner, [key])).get(key) ?? laneDefaults;
 	const now = runner.time.now();
-	const explanation: Explanation = {
+	const facts: Facts = { lane };
+	const needed = factsNeeded(record);
+	if (needed.workers) facts.workers = await liveWorkers(session, record.namespace);
+	if (needed.standing) facts.standing = await standingOf(session, record, runner);
+	const { reasons, ...explained } = explainRecord(record, facts);
+	return {
 		id,
 		publicState: publicState(record),
 		state: stateAt(record, lane, now),
-		summary: "",
-		reasons: [],
-		lane: { name: record.lane, state: lane.state === "open" ? "active" : lane.state },
+		summary: reasons[0] ?? "",
+		reasons,
+		lane: { name: record.lane, state: shownLaneState(lane.state) },
+		...(facts.standing ? { position: facts.standing } : undefined),
+		...explained,
 		examinedAt: now,
 	};
-	if (record.lifecyclePhase === "runnable") await explainWaiting(session, record, runner, lane, explanation);
-	else explanation.reasons.push(describeOther(record));
-	explanation.summary = explanation.reasons[0] ?? "";
-	return explanation;
 }
 
-function describeOther({
-	lifecyclePhase,
-	lease,
-	cancel,
-	terminalOutcome,
-	completedAt,
-	failure,
-}: ExecutionRecord): string {
-	if (lifecyclePhase === "active" && lease) {
-		const until = new Date(lease.expiresAt).toISOString();
-		const asked = cancel ? "; it was asked to stop" : "";
-		return `it runs on ${lease.instanceId}, under a lease until ${until}${asked}`;
-	}
-	const why = failure ? `: ${failure.reason}` : "";
-	return `it ended ${terminalOutcome === "success" ? "well" : terminalOutcome} at ${new Date(completedAt).toISOString()}${why}`;
-}
-
-async function explainWaiting(
-	session: Session,
-	record: ExecutionRecord,
-	runner: PartitionRunner,
-	lane: LaneRecord,
-	explanation: Explanation,
-): Promise<void> {
-	const { reasons } = explanation;
-	const waits = isClaimable(record);
-	const isRoute = record.eligibilityState === "blocked_by_route";
-	if (!waits && !isRoute) reasons.push(describeBlocking(record, lane));
-	if (lane.state === "paused") reasons.push(`lane ${record.lane} is paused`);
-	const { engine } = session;
-	const { workers } = await engine.registry.read(record.namespace, (key, error) =>
+async function liveWorkers({ engine }: Session, namespace: string): Promise<readonly WorkerRecord[]> {
+	const { workers } = await engine.registry.read(namespace, (key, error) =>
 		engine.fault(`record ${key} cannot be read`, error),
 	);
-	const able = workers.filter((worker) => takes(worker, record));
-	explanation.workers = { live: workers.length, able: able.length };
-	const lack = missingIn(record, workers);
-	if (lack) {
-		explanation.missingCapabilities = lack;
-		reasons.push(describeLack(record.requiredCapabilities, workers));
-	} else if (isRoute) reasons.push("a worker that can serve it has come; it is about to be released");
-	else if (workers.length > 0 && able.length === 0)
-		reasons.push(`no live worker takes kind ${record.kind} on lane ${record.lane}`);
-	if (!waits) return;
-	explanation.position = await positionOf(session, record, runner);
-	const { ahead, exact, aheadInKey } = explanation.position;
-	const count = `${exact ? "" : "at least "}${ahead}`;
-	reasons.push(
-		ahead === 0
-			? `it is next on lane ${record.lane}${workers.length === 0 ? ", and no worker is registered" : ""}`
-			: `${count} stand before it on lane ${record.lane}`,
-	);
-	if (aheadInKey) reasons.push(`${aheadInKey} of its fairness key ${record.fairnessKey} come before it`);
-}
-
-const takes = (worker: WorkerRecord, record: ExecutionRecord): boolean =>
-	worker.lanes.includes(record.lane) && canServe(worker, record);
-
-/** What nobody offers, or all that is required when nobody offers it together; undefined when somebody does. */
-function missingIn({ requiredCapabilities }: ExecutionRecord, workers: readonly WorkerRecord[]): string[] | undefined {
-	if (requiredCapabilities.length === 0) return undefined;
-	if (workers.some(({ capabilities }) => offersAll(capabilities, requiredCapabilities))) return undefined;
-	const missing = requiredCapabilities.filter(
-		(token) => !workers.some((worker) => worker.capabilities.includes(token)),
-	);
-	return missing.length > 0 ? missing : [...requiredCapabilities];
+	return workers;
 }
 
 /** How much of its lane, in all partitions, would be handed out before it to somebody who can serve everything. */
-async function positionOf(
-	session: Session,
-	record: ExecutionRecord,
-	runner: PartitionRunner,
-): Promise<NonNullable<Explanation["position"]>> {
+async function standingOf(session: Session, record: ExecutionRecord, runner: PartitionRunner): Promise<QueueStanding> {
 	const place = { score: queueScore(record), key: record.id };
 	const hasKey = record.fairnessKey !== "";
 	const standing = (hasKey && (await ticketPlace(session, record, runner))) || place;

@@ -51,8 +51,18 @@ export function executionView(record: ExecutionRecord, laneCopy: LaneRecord, now
 }
 
 export function attemptView(attempt: Attempt): AttemptView {
-	const { result, usedMs: _, ...rest } = attempt;
-	return result ? { ...rest, result: { contentType: result.contentType ?? JSON_CONTENT, size: result.size } } : rest;
+	const { endedAt, failure, result } = attempt;
+	return {
+		index: attempt.index,
+		type: attempt.type,
+		state: attempt.state,
+		workerId: attempt.workerId,
+		instanceId: attempt.instanceId,
+		startedAt: attempt.startedAt,
+		...(endedAt !== undefined ? { endedAt } : undefined),
+		...(failure ? { failure } : undefined),
+		...(result ? { result: { contentType: result.contentType ?? JSON_CONTENT, size: result.size } } : undefined),
+	};
 }
 
 /** What a worker is given with its lease; `input` is the payload as a value or as base64, if there is one. */

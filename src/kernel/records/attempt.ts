@@ -10,4 +10,6 @@ export const attemptDefaults: AttemptRecord = { attempt: null };
 
 export const attemptKey = (executionId: string, index: number): Key<AttemptRecord> => `${executionId}/a${index}`;
 
-export const makeAttemptRecord = (attempt: Attempt): AttemptRecord => makeRecord(attemptDefaults, { attempt });
+/** Fields of a later version stand in its document where they stood in that of the execution. */
+export const makeAttemptRecord = ({ unknown, ...attempt }: Attempt): AttemptRecord =>
+	makeRecord(attemptDefaults, { attempt: { ...attempt, ...unknown } });

@@ -4,6 +4,7 @@ import {
 	type Attempt,
 	type ExecutionRecord,
 	executionDefaults,
+	type LaterFields,
 	type Lease,
 	type LeaseEnd,
 	makeExecution,
@@ -64,8 +65,14 @@ export function encodeExecution(record: ExecutionRecord): string {
 	if (record.failure !== null) doc += `,"failure":${JSON.stringify(record.failure)}`;
 	if (record.cancel !== null) doc += `,"cancel":${JSON.stringify(record.cancel)}`;
 	if (record.input !== null) doc += `,"input":${payloadText(record.input)}`;
-	for (const name in record.unknown) doc += `,${JSON.stringify(name)}:${JSON.stringify(record.unknown[name])}`;
+	if (record.unknown !== null) doc += laterText(record.unknown);
 	return `${doc}}`;
+}
+
+function laterText(fields: LaterFields): string {
+	let text = "";
+	for (const name in fields) text += `,${JSON.stringify(name)}:${JSON.stringify(fields[name])}`;
+	return text;
 }
 
 function attemptText(attempt: Attempt): string {
@@ -75,6 +82,7 @@ function attemptText(attempt: Attempt): string {
 	if (usedMs !== undefined) text += `,"usedMs":${usedMs}`;
 	if (failure !== undefined) text += `,"failure":${JSON.stringify(failure)}`;
 	if (result !== undefined) text += `,"result":${payloadText(result)}`;
+	if (attempt.unknown !== undefined) text += laterText(attempt.unknown);
 	return `${text}}`;
 }
 
@@ -84,19 +92,24 @@ function leaseText(lease: Lease, { attempt, epoch }: ExecutionRecord): string {
 	if (lease.epoch !== epoch) text += `,"epoch":${lease.epoch}`;
 	if (lease.workerId !== attempt?.workerId) text += `,"workerId":${quotedName(lease.workerId)}`;
 	if (lease.instanceId !== attempt?.instanceId) text += `,"instanceId":${quotedName(lease.instanceId)}`;
+	if (lease.unknown !== undefined) text += laterText(lease.unknown);
 	return `${text}}`;
 }
 
-function leaseEndText({ id, epoch, by, outcome }: LeaseEnd): string {
-	const text = `{"id":"${id}","epoch":${epoch},"by":"${by}"`;
-	return outcome === undefined ? `${text}}` : `${text},"outcome":${JSON.stringify(outcome)}}`;
+function leaseEndText({ id, epoch, by, outcome, unknown }: LeaseEnd): string {
+	let text = `{"id":"${id}","epoch":${epoch},"by":"${by}"`;
+	if (outcome !== undefined) text += `,"outcome":${JSON.stringify(outcome)}`;
+	if (unknown !== undefined) text += laterText(unknown);
+	return `${text}}`;
 }
 
-/** Text without a type is JSON that was written here. */
-function payloadText(payload: Payload): string {
-	const { size, text, contentType, encoding } = payload;
-	if (text === undefined || contentType !== undefined || encoding !== undefined) return JSON.stringify(payload);
-	return `{"size":${size},"json":${text}}`;
+const payloadText = (payload: Payload): string =>
+	isJsonAlone(payload) ? `{"size":${payload.size},"json":${payload.text}}` : JSON.stringify(payload);
+
+/** Text without a type is JSON that was written here. With any other field beside it a payload is written as it is. */
+function isJsonAlone(payload: Payload): boolean {
+	for (const name in payload) if (name !== "size" && name !== "text") return false;
+	return payload.text !== undefined;
 }
 
 export function decodeExecution(key: string, doc: string): ExecutionRecord {
@@ -110,11 +123,56 @@ export function decodeExecution(key: string, doc: string): ExecutionRecord {
 		else (unknown ??= {})[name] = stored[name];
 	}
 	record.unknown = unknown;
-	const { input, attempt, lease } = record;
+	const { input, attempt, lease, lastLease } = record;
 	if (isObject(input)) record.input = payloadOf(input);
-	if (isObject(attempt) && isObject(attempt.result)) record.attempt = { ...attempt, result: payloadOf(attempt.result) };
-	if (isObject(lease)) record.lease = leaseOf(lease, record);
+	if (isObject(attempt)) {
+		setApart(attempt, ATTEMPT_FIELDS);
+		if (isObject(attempt.result)) attempt.result = payloadOf(attempt.result);
+	}
+	if (isObject(lease)) {
+		setApart(lease, LEASE_FIELDS);
+		record.lease = leaseOf(lease, record);
+	}
+	if (isObject(lastLease)) setApart(lastLease, LEASE_END_FIELDS);
 	return record;
+}
+
+const fieldsOf = <T>(names: Record<keyof Omit<T, "unknown">, true>): ReadonlySet<string> => new Set(Object.keys(names));
+
+const ATTEMPT_FIELDS = fieldsOf<Required<Attempt>>({
+	index: true,
+	type: true,
+	state: true,
+	workerId: true,
+	instanceId: true,
+	startedAt: true,
+	endedAt: true,
+	usedMs: true,
+	failure: true,
+	result: true,
+});
+
+const LEASE_FIELDS = fieldsOf<Required<Lease>>({
+	id: true,
+	epoch: true,
+	ttlMs: true,
+	acquiredAt: true,
+	expiresAt: true,
+	workerId: true,
+	instanceId: true,
+	renewals: true,
+});
+
+const LEASE_END_FIELDS = fieldsOf<Required<LeaseEnd>>({ id: true, epoch: true, by: true, outcome: true });
+
+/** Moves what this version does not know into `unknown`, so that rules copy it whole; `part` was just parsed. */
+function setApart(part: { unknown?: LaterFields }, known: ReadonlySet<string>): void {
+	const fields = part as Record<string, unknown>;
+	let later: Record<string, unknown> | undefined;
+	for (const name in fields) if (!known.has(name)) (later ??= {})[name] = fields[name];
+	if (!later) return;
+	for (const name in later) delete fields[name];
+	part.unknown = later;
 }
 
 /** What a lease leaves out its attempt says. */

@@ -33,7 +33,11 @@ export interface Attempt {
 	usedMs?: number;
 	failure?: Failure;
 	result?: Payload;
+	unknown?: LaterFields;
 }
+
+/** Fields of a later version, kept as they came. */
+export type LaterFields = Readonly<Record<string, unknown>>;
 
 /** Reserved for one worker, which has yet to accept it. */
 export interface Grant {
@@ -52,6 +56,7 @@ export interface Lease {
 	workerId: string;
 	instanceId: string;
 	renewals?: number;
+	unknown?: LaterFields;
 }
 
 /** How the last lease ended, kept so that its holder's repeated call gets its first answer. */
@@ -60,6 +65,7 @@ export interface LeaseEnd {
 	epoch: number;
 	by: "expired" | "revoked" | LeaseEndingOp | "timeout" | "deadline";
 	outcome?: Record<string, unknown>;
+	unknown?: LaterFields;
 }
 
 export type LeaseEndingOp = "complete" | "fail" | "delay" | "release" | "cancel";
@@ -114,7 +120,10 @@ export interface ExecutionRecord {
 
 	/** When a delay, backoff or resume delay ends; 0 when there is none. */
 	delayUntil: number;
-	/** When it last became eligible, which the queue timeout counts from; 0 while that is its creation. */
+	/**
+	 * When it last became eligible, which the queue timeout counts from; 0 while that is its creation. To be blocked and
+	 * released again is no new beginning.
+	 */
 	eligibleAt: number;
 	/** The last replay, which the deadline counts from; 0 while that is its creation. */
 	deadlineFrom: number;
@@ -139,8 +148,7 @@ export interface ExecutionRecord {
 	events: number;
 	/** Removal goes on in bounded steps; set from the first step until the record itself goes. */
 	removing: boolean;
-	/** Fields of a later version, kept as they came. */
-	unknown: Readonly<Record<string, unknown>> | null;
+	unknown: LaterFields | null;
 }
 
 export const executionDefaults: ExecutionRecord = {

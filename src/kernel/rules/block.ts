@@ -65,7 +65,6 @@ export function unblock(tx: Tx, { cause, queue, actor, ...command }: UnblockComm
 		const changes: Partial<ExecutionRecord> = eligible(record.attemptState);
 		changes.blockingDetail = "";
 		changes.blockedAt = 0;
-		changes.eligibleAt = now;
 		const { blockingReason: reason } = BLOCKING_CAUSES[cause];
 		transition(tx, record, changes, { now, actor }, { type: "unblocked", reason });
 		moved += 1;

@@ -5,7 +5,7 @@ import type { Outcome } from "../outcome.ts";
 import { type ClaimRequestRecord, makeClaimRequest } from "../records/claim-request.ts";
 import type { ExecutionRecord } from "../records/execution.ts";
 import { laneKey } from "../records/lane.ts";
-import type { Key } from "../records/record.ts";
+import { amend, type Key } from "../records/record.ts";
 import type { Tx } from "../tx.ts";
 
 /** Where a worker looks for work, and what it can serve. */
@@ -25,8 +25,13 @@ export interface ClaimCommand extends ClaimScope, Leasing {
 	inputBudget: number;
 	/** Take the first whatever its size. */
 	atLeastOne: boolean;
-	/** Remembers what is taken, for whoever repeats the request; `call` is the same for all commands of one call. */
-	request?: { key: Key<ClaimRequestRecord>; call: string };
+	request?: RequestOfCall;
+}
+
+/** Remembers what is taken, for whoever repeats the request; `call` is the same for all commands of one call. */
+export interface RequestOfCall {
+	key: Key<ClaimRequestRecord>;
+	call: string;
 }
 
 /**
@@ -45,8 +50,7 @@ export type ClaimOutcome = Outcome<{
 
 export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome {
 	const { request } = command;
-	if (request && isRepeated(tx.getFresh(request.key), request.call, now))
-		return { ok: true, executions: [], scores: [], repeated: true };
+	if (request && isRepeated(tx, request, now)) return { ok: true, executions: [], scores: [], repeated: true };
 	const copy = tx.get(laneKey(command.namespace, command.lane));
 	if (copy?.state === "paused") return { ok: true, executions: [], scores: [], lanePaused: true };
 
@@ -66,24 +70,33 @@ export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome 
 		scores.push(candidates.score);
 		candidates.served();
 	}
-	if (request && executions.length > 0) rememberIn(tx, request, executions, now + command.leaseMs);
+	if (request && executions.length > 0) {
+		const leases = executions.map(({ id, lease }): [string, string] => [id, lease?.id ?? ""]);
+		remember(tx, request, leases, now + command.leaseMs);
+	}
 	return { ok: true, executions, scores, ...(candidates.cleared ? { cleared: true } : undefined) };
 }
 
-const isRepeated = (known: ClaimRequestRecord | undefined, call: string, now: number): boolean =>
-	known !== undefined && known.call !== call && known.expiresAt > now;
+/** Whether another call under the same request id has taken something here, and it is not too long ago. */
+export function isRepeated(tx: Tx, { key, call }: RequestOfCall, now: number): boolean {
+	const known = tx.getFresh(key);
+	return known !== undefined && known.call !== call && known.expiresAt > now;
+}
 
 /** A call takes from a partition more than once when it asks for much, or for several lanes. */
-function rememberIn(
+export function remember(
 	tx: Tx,
-	{ key, call }: NonNullable<ClaimCommand["request"]>,
-	executions: ExecutionRecord[],
+	{ key, call }: RequestOfCall,
+	leases: ClaimRequestRecord["leases"],
 	expiresAt: number,
 ): void {
 	const known = tx.getFresh(key);
-	const leases: [string, string][] = executions.map((execution) => [execution.id, execution.lease?.id ?? ""]);
-	if (known?.call === call) leases.unshift(...known.leases);
-	tx.put(key, makeClaimRequest({ call, leases, expiresAt }));
+	tx.put(
+		key,
+		known?.call === call
+			? amend(known, { leases: known.leases.concat(leases), expiresAt })
+			: makeClaimRequest({ call, leases, expiresAt }),
+	);
 }
 
 /** The last word, whatever led here: an index may be out of date. */

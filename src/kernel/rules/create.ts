@@ -1,6 +1,6 @@
 import { type Outcome, refuse } from "../outcome.ts";
 import type { Blob, Payload } from "../payload.ts";
-import { DEFAULT_DEDUP_WINDOW_MS, type Policy } from "../policy.ts";
+import { DEFAULT_DEDUP_WINDOW_MS, isEmpty, type Policy } from "../policy.ts";
 import { clampPriority } from "../priority.ts";
 import { executionKey, makeExecution } from "../records/execution.ts";
 import { idempotencyKeyKey, makeIdempotencyKey } from "../records/idempotency-key.ts";
@@ -88,9 +88,4 @@ export function create(tx: Tx, command: CreateCommand, now: number): CreateOutco
 	record.attemptState = state.attemptState;
 	begin(tx, record, { now, actor: command.actor }, waits ? { type: "created", delayUntil } : { type: "created" });
 	return { ok: true, id: executionId, publicState: publicState(state), created: true };
-}
-
-function isEmpty(policy: Policy): boolean {
-	for (const _ in policy) return false;
-	return true;
 }

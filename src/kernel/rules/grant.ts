@@ -4,13 +4,13 @@ import { makeId, trustedSlot } from "../ids.ts";
 import { lease } from "../leasing.ts";
 import { type Outcome, refuse } from "../outcome.ts";
 import { type ExecutionRecord, executionKey } from "../records/execution.ts";
-import { grantKey, makeGrant } from "../records/grant.ts";
+import { type GrantRecord, grantKey, makeGrant } from "../records/grant.ts";
 import { laneKey } from "../records/lane.ts";
 import { amend } from "../records/record.ts";
 import { granted } from "../state.ts";
 import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
-import { type ClaimOutcome, type ClaimScope, isFor } from "./claim.ts";
+import { type ClaimOutcome, type ClaimScope, isFor, isRepeated, type RequestOfCall, remember } from "./claim.ts";
 
 export interface GrantCommand extends ClaimScope {
 	op: "grant";
@@ -19,10 +19,13 @@ export interface GrantCommand extends ClaimScope {
 	workerId: string;
 	instanceId: string;
 	actor: string;
+	request?: RequestOfCall;
 }
 
 /** Reserves the best there is for one worker, without leasing it: until it is accepted or lapses nobody else gets it. */
 export function grant(tx: Tx, command: GrantCommand, now: number): ClaimOutcome {
+	const { request } = command;
+	if (request && isRepeated(tx, request, now)) return { ok: true, executions: [], scores: [], repeated: true };
 	if (tx.get(laneKey(command.namespace, command.lane))?.state === "paused")
 		return { ok: true, executions: [], scores: [], lanePaused: true };
 	const candidates = new Candidates(tx, command.queues, 1, now);
@@ -41,9 +44,14 @@ export function grant(tx: Tx, command: GrantCommand, now: number): ClaimOutcome 
 	const key = grantKey(grantId);
 	tx.getFresh(key);
 	tx.put(key, makeGrant({ executionId: record.id, namespace, instanceId, expiresAt }));
+	if (request) remember(tx, request, [[record.id, grantId]], expiresAt);
 	candidates.served();
 	return { ok: true, executions: [execution], scores: [score] };
 }
+
+/** Whether a grant still holds its execution: nobody has accepted it yet, or whoever did still has the lease. */
+export const isGrantHeld = (id: string, { leaseId }: GrantRecord, { grant, lease }: ExecutionRecord): boolean =>
+	grant?.id === id || (leaseId !== "" && lease?.id === leaseId);
 
 export interface AcceptGrantCommand {
 	op: "acceptGrant";

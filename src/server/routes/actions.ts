@@ -2,8 +2,10 @@ import Type from "typebox";
 import { bulkRequest } from "../../contract/bulk.ts";
 import { FlowFabricError } from "../../contract/errors.ts";
 import * as shapes from "../../contract/executions.ts";
-import * as replies from "../../contract/reply-shapes.ts";
+import { bulk } from "../../contract/replies/executions.ts";
+import { publicState } from "../../contract/replies/parts.ts";
 import { setTagsRequest } from "../../contract/tags.ts";
+import { onExecution, onMany } from "../audit.ts";
 import { BODY_LIMIT } from "../bodies.ts";
 import { emptyBody, idOf, inArea, type Route } from "./route.ts";
 
@@ -20,11 +22,11 @@ export function actionRoutes(): Route[] {
 			bodyOptional: true,
 			replies: {
 				200: Type.Object({
-					publicState: replies.publicState,
+					publicState,
 					cancelRequested: Type.Optional(Type.Literal(true)),
 				}),
 			},
-			audit: "cancel",
+			audit: onExecution("cancel"),
 			handle(request) {
 				const { principal, body } = request;
 				// A worker cancels what it holds, and shows so with its fence.
@@ -41,8 +43,8 @@ export function actionRoutes(): Route[] {
 			summary: "Run ended work again",
 			body: emptyBody.schema,
 			bodyOptional: true,
-			replies: { 200: Type.Object({ publicState: replies.publicState, replays: Type.Integer() }) },
-			audit: "replay",
+			replies: { 200: Type.Object({ publicState, replays: Type.Integer() }) },
+			audit: onExecution("replay"),
 			handle(request) {
 				emptyBody.check(orEmpty(request.body));
 				return request.principal.backend.executions.replay(idOf(request));
@@ -59,22 +61,22 @@ export function actionRoutes(): Route[] {
 					Type.Object({ revoked: Type.Literal(false), reason: Type.Literal("no_active_lease") }),
 				]),
 			},
-			audit: "revoke-lease",
+			audit: onExecution("revoke-lease"),
 			handle: (request) => request.principal.backend.executions.revokeLease(idOf(request), orEmpty(request.body)),
 		},
 		{
 			name: "DELETE /v1/executions/:id",
 			summary: "Remove every trace of ended work",
 			replies: { 200: Type.Object({ deleted: Type.Literal(true) }) },
-			audit: "delete",
+			audit: onExecution("delete"),
 			handle: (request) => request.principal.backend.executions.delete(idOf(request)),
 		},
 		{
 			name: "POST /v1/executions/:id/priority",
 			summary: "Change the priority of work that has not ended",
 			body: shapes.changePriorityRequest.schema,
-			replies: { 200: Type.Object({ publicState: replies.publicState, priority: Type.Integer() }) },
-			audit: "priority",
+			replies: { 200: Type.Object({ publicState, priority: Type.Integer() }) },
+			audit: onExecution("priority"),
 			handle: (request) => request.principal.backend.executions.changePriority(idOf(request), request.body as never),
 		},
 		{
@@ -84,15 +86,15 @@ export function actionRoutes(): Route[] {
 			// Large enough that too many tags are refused for what they are.
 			bodyLimit: BODY_LIMIT,
 			replies: { 200: Type.Object({ tags: Type.Record(Type.String(), Type.String()) }) },
-			audit: "tags",
+			audit: onExecution("tags"),
 			handle: (request) => request.principal.backend.executions.setTags(idOf(request), request.body as never),
 		},
 		{
 			name: "POST /v1/executions/bulk",
 			summary: "Do the same to everything a filter finds, at most 1000 per call",
 			body: bulkRequest.schema,
-			replies: { 200: replies.bulk },
-			audit: "bulk",
+			replies: { 200: bulk },
+			audit: onMany,
 			handle: ({ principal, body }) => principal.backend.executions.bulk(body as never),
 		},
 	]);

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import * as replies from "../../contract/reply-shapes.ts";
+import * as replies from "../../contract/replies/admin.ts";
+import { onStore } from "../audit.ts";
 import type { ServerContext } from "../server-context.ts";
 import { inArea, type Route } from "./route.ts";
 
@@ -16,7 +17,7 @@ export function adminRoutes(context: ServerContext): Route[] {
 			name: "POST /v1/admin/backup",
 			summary: "All the store holds as lines of JSON, while work goes on",
 			replies: { 200: "text" },
-			audit: "backup",
+			audit: onStore("backup"),
 			handle: (request, reply) => backup(context, request, reply),
 		},
 	]);

@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import Type from "typebox";
 import * as shapes from "../../contract/executions.ts";
+import { eventPage } from "../../contract/replies/events.ts";
+import * as replies from "../../contract/replies/executions.ts";
 import type { Bytes } from "../../contract/replies.ts";
-import * as replies from "../../contract/reply-shapes.ts";
 import { activeTraceparent, isTraceparent } from "../../tracing/trace-context.ts";
 import { BODY_LIMIT, JOINT_LIMIT } from "../bodies.ts";
 import { readQuery } from "../query.ts";
@@ -82,7 +83,7 @@ export function executionRoutes(context: ServerContext): Route[] {
 			name: "GET /v1/executions/:id/events",
 			summary: "Its history, oldest first; with Accept: text/event-stream as it happens",
 			query: shapes.eventsRequest,
-			replies: { 200: replies.eventPage },
+			replies: { 200: eventPage },
 			streams: true,
 			handle: (request, reply) =>
 				wantsStream(request) ? follow(context, request, reply) : events(context, request, reply),

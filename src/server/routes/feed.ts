@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { FlowFabricError } from "../../contract/errors.ts";
 import { feedRequest, MAX_FEED_WAIT_MS } from "../../contract/feed.ts";
-import * as replies from "../../contract/reply-shapes.ts";
+import { eventPage } from "../../contract/replies/events.ts";
 import { invalid } from "../errors.ts";
 import { waiting } from "../pending-call.ts";
 import { readQuery } from "../query.ts";
@@ -16,7 +16,7 @@ export function feedRoutes(context: ServerContext): Route[] {
 			name: "GET /v1/events",
 			summary: "What happened in a namespace since a cursor; with Accept: text/event-stream as it happens",
 			query: feedRequest,
-			replies: { 200: replies.eventPage },
+			replies: { 200: eventPage },
 			streams: true,
 			handle: (request, reply) =>
 				wantsStream(request) ? stream(context, request, reply) : page(context, request, reply),

@@ -25,7 +25,7 @@ export function healthRoutes(context: ServerContext, { backend, tokens, openMetr
 		},
 		{
 			name: "GET /readyz",
-			summary: "The store answers and the server takes calls",
+			summary: "The store answers and takes changes, and the server takes calls",
 			replies: { 200: alive },
 			async handle() {
 				if (context.closing) throw new FlowFabricError("shutting_down");

@@ -1,7 +1,8 @@
 import type { FastifyRequest } from "fastify";
 import Type from "typebox";
 import { laneSettings, lanesRequest } from "../../contract/lanes.ts";
-import * as replies from "../../contract/reply-shapes.ts";
+import * as replies from "../../contract/replies/lanes.ts";
+import { onLane } from "../audit.ts";
 import { readQuery } from "../query.ts";
 import { emptyBody, inArea, type Route } from "./route.ts";
 
@@ -22,7 +23,7 @@ export function laneRoutes(): Route[] {
 			query: lanesRequest,
 			body: laneSettings.schema,
 			replies: { 200: replies.laneStatus },
-			audit: "lane-settings",
+			audit: onLane("lane-settings"),
 			handle: (request) =>
 				request.principal.backend.lanes.update(
 					laneOf(request),
@@ -44,7 +45,7 @@ function change(how: "pause" | "resume" | "drain", summary: string): Omit<Route,
 		body: emptyBody.schema,
 		bodyOptional: true,
 		replies: { 200: replies.laneStatus },
-		audit: `lane-${how}`,
+		audit: onLane(`lane-${how}`),
 		handle(request) {
 			emptyBody.check(request.body === undefined ? {} : request.body);
 			return request.principal.backend.lanes[how](laneOf(request), readQuery(request.query, lanesRequest));

@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import Type from "typebox";
+import * as replies from "../../contract/replies/leases.ts";
+import { publicState } from "../../contract/replies/parts.ts";
 import type { ClaimedExecution } from "../../contract/replies.ts";
-import * as replies from "../../contract/reply-shapes.ts";
 import * as shapes from "../../contract/worker-protocol.ts";
 import { BODY_LIMIT, JOINT_LIMIT } from "../bodies.ts";
 import { ifUndelivered, PendingCall } from "../pending-call.ts";
@@ -9,7 +10,7 @@ import type { ServerContext } from "../server-context.ts";
 import { Tail } from "../sse.ts";
 import { idOf, inArea, type Route } from "./route.ts";
 
-const state = { publicState: replies.publicState };
+const state = { publicState };
 
 const completeManyBody = Type.Object(
 	{ items: Type.Array(shapes.completeItem.schema, { maxItems: 1000 }) },
@@ -117,17 +118,20 @@ export function leaseRoutes(context: ServerContext): Route[] {
 async function grant(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
 	const { leases } = request.principal.backend;
 	const body = request.body as { waitMs?: unknown } | undefined;
-	if (!body?.waitMs) return { grant: await leases.grant(body as never) };
+	const how = { isFirst: isFirstTry(request) };
+	if (!body?.waitMs) return { grant: await leases.grant(body as never, undefined, how) };
 	const pool = context.pools.claims;
 	pool.take();
 	const call = new PendingCall(reply, context.waiting);
 	try {
-		return { grant: await leases.grant(body as never, call.signal) };
+		return { grant: await leases.grant(body as never, call.signal, how) };
 	} finally {
 		call.leave();
 		pool.give();
 	}
 }
+
+const isFirstTry = ({ headers }: FastifyRequest): boolean => headers[shapes.TRY_HEADER] === "1";
 
 async function claim(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
 	const { log, metrics, pools } = context;
@@ -135,7 +139,7 @@ async function claim(context: ServerContext, request: FastifyRequest, reply: Fas
 	const body = request.body as { waitMs?: unknown } | undefined;
 	let searched = { probed: 0, skipped: 0 };
 	const how = {
-		isFirst: request.headers[shapes.TRY_HEADER] === "1",
+		isFirst: isFirstTry(request),
 		onSearched: (figures: typeof searched) => (searched = figures),
 	};
 	const began = performance.now();

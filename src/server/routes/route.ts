@@ -4,7 +4,8 @@ import Type, { type TSchema } from "typebox";
 import { FlowFabricError } from "../../contract/errors.ts";
 import { type Shape, shape } from "../../contract/validate.ts";
 import { inSpan, isTraced } from "../../tracing/trace-context.ts";
-import { ACCESS, OPEN, type Role, type RouteName } from "../access.ts";
+import { ACCESS, isAudited, OPEN, type Role, type RouteName } from "../access.ts";
+import type { Audit } from "../audit.ts";
 import { type Principal, refuseOtherRoles, type TokenBook } from "../auth.ts";
 import { CONTROL_LIMIT } from "../bodies.ts";
 import { describeRoute } from "../openapi.ts";
@@ -35,8 +36,8 @@ export interface Route {
 	replies: Record<number, ReplyShape>;
 	/** Also answers as an event stream when asked to. */
 	streams?: boolean;
-	/** An action of an operator: one line in the log says who did it to what. */
-	audit?: string;
+	/** An action of an operator: one line in the log says who did it, to what, and how it went. */
+	audit?: Audit;
 	handle(request: FastifyRequest, reply: FastifyReply): unknown;
 }
 
@@ -57,6 +58,8 @@ export function addRoutes(
 	for (const route of routes) {
 		const roles: readonly Role[] | typeof OPEN | undefined = ACCESS[route.name];
 		if (!roles) throw new TypeError(`${route.name} is not in the table of access`);
+		if (isAudited(route.name) !== (route.audit !== undefined))
+			throw new TypeError(`${route.name} must ${route.audit ? "not " : ""}leave an audit line`);
 		const [method = "", url = ""] = route.name.split(" ");
 		const { metrics } = context;
 		app.route({
@@ -105,14 +108,13 @@ function traced(route: Route, url: string): Handler {
 	};
 }
 
-function audited(route: Route, url: string, what: string, { log }: ServerContext): Handler {
+function audited(route: Route, url: string, { what, target, result }: Audit, { log }: ServerContext): Handler {
 	const handle = traced(route, url);
 	return async (request, reply) => {
-		const { id } = request.params as { id?: string };
-		const line = { audit: true, who: request.principal.name, what, target: id, requestId: request.id };
+		const line = { audit: true, who: request.principal.name, what, ...target(request), requestId: request.id };
 		try {
 			const answer = await handle(request, reply);
-			log.info({ ...line, outcome: "ok" }, "audit");
+			log.info({ ...line, ...result?.(answer), outcome: "ok" }, "audit");
 			return answer;
 		} catch (error) {
 			log.info({ ...line, outcome: error instanceof FlowFabricError ? error.code : "internal" }, "audit");

@@ -1,6 +1,7 @@
 import Type from "typebox";
-import * as replies from "../../contract/reply-shapes.ts";
+import * as replies from "../../contract/replies/workers.ts";
 import { registerWorkerRequest, workersRequest } from "../../contract/workers.ts";
+import { onWorker } from "../audit.ts";
 import { BODY_LIMIT } from "../bodies.ts";
 import { readQuery } from "../query.ts";
 import { inArea, instanceOf, type Route } from "./route.ts";
@@ -20,6 +21,7 @@ export function workerRoutes(): Route[] {
 			summary: "Take an instance out of the registry",
 			query: workersRequest,
 			replies: { 200: Type.Object({ removed: Type.Boolean() }) },
+			audit: onWorker("worker-remove"),
 			handle: (request) =>
 				request.principal.backend.workers.remove(instanceOf(request), readQuery(request.query, workersRequest)),
 		},

@@ -5,7 +5,7 @@ import type { FileOptions, OpenedFile } from "./thread/open.ts";
 import type { Committed } from "./thread/partition.ts";
 
 /** What can be asked of an open file, and what comes back: the methods of the file itself, and those of its thread. */
-export interface Questions extends Omit<SqliteFile, "now" | "commitAll" | "copy"> {
+export interface Questions extends Omit<SqliteFile, "now" | "path" | "commitAll" | "copy"> {
 	open(path: string, options: FileOptions): Omit<OpenedFile, "file"> & { file: number };
 	commit(partition: number, batch: PackedBatch): Committed;
 	/** Opens a copy of the file; the number is the copy's. */
@@ -27,6 +27,8 @@ export type Answer = [id: number, value: unknown, refused?: Refusal];
 /** An error on its way between threads; with a code when a file could not be opened. */
 export interface Refusal {
 	message: string;
+	/** SQLite found that the file is not what it wrote. */
+	damaged?: true;
 	code?: OpenErrorCode;
 	details?: Record<string, unknown>;
 }

@@ -83,6 +83,7 @@ export class SqliteThread {
 	}
 }
 
-function errorOf({ message, code, details }: Refusal): Error {
-	return code ? new StoreOpenError(code, message, details) : new StoreError(message, { applied: "no" });
+function errorOf({ message, damaged, code, details }: Refusal): Error {
+	if (code) return new StoreOpenError(code, message, details);
+	return new StoreError(message, { applied: "no", ...(damaged ? { code: "store_corrupt" } : undefined) });
 }

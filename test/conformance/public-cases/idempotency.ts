@@ -55,6 +55,9 @@ export function idempotencyCases(test: PublicCase): void {
 			{ policy: { retry: { backoff: { type: "fixed", delayMs: 2 } } } },
 		],
 		"the input": [{ input: { a: 1 } }, { input: { a: 2 } }],
+		"the type of the same bytes": [{ input: 7 }, { inputBase64: "Nw==" }],
+		"a retry policy that is there": [{}, { policy: { retry: {} } }],
+		"what is retried": [{ policy: { retry: {} } }, { policy: { retry: { retryableCategories: [] } } }],
 		"the presence of input": [{}, { input: null }],
 		"the bytes of input": [{ inputBase64: "AAAA" }, { inputBase64: "AAAB" }],
 	};
@@ -72,9 +75,46 @@ export function idempotencyCases(test: PublicCase): void {
 		expect(again).toBe(id);
 	});
 
-	test("a default lane or namespace makes no difference, given or not", async (scene) => {
+	const exponential = { type: "exponential", initialMs: 1000, maxMs: 60_000, multiplier: 2, jitter: true } as const;
+	const same: Record<string, [first: Partial<CreateRequest>, second: Partial<CreateRequest>]> = {
+		"a default lane or namespace": [{}, { lane: "default", namespace: "default" }],
+		"a priority of 0": [{}, { priority: 0 }],
+		"a priority that is clamped to 0": [{}, { priority: -5 }],
+		"a priority beyond the highest": [{ priority: 9000 }, { priority: 10_000 }],
+		"no tags": [{}, { tags: {} }],
+		"no capabilities": [{}, { requiredCapabilities: [] }],
+		"the order of capabilities": [
+			{ requiredCapabilities: ["gpu", "eu"] },
+			{ requiredCapabilities: ["eu", "gpu", "eu"] },
+		],
+		"a delay of 0": [{}, { delayMs: 0 }],
+		"an empty policy": [{}, { policy: {} }],
+		"empty timeouts": [{}, { policy: { timeouts: {} } }],
+		"defaults in a policy": [{}, { policy: { maxReclaims: 100, maxReplays: 10, dedupWindowMs: 24 * HOUR } }],
+		"defaults in a retry policy": [
+			{ policy: { retry: {} } },
+			{ policy: { retry: { maxRetries: 3, backoff: exponential, nonRetryableCategories: [] } } },
+		],
+		"defaults in a backoff": [
+			{ policy: { retry: { backoff: { type: "exponential", maxMs: 5000 } } } },
+			{ policy: { retry: { backoff: { ...exponential, maxMs: 5000 } } } },
+		],
+		"the type of JSON": [{ input: 1 }, { input: 1, contentType: "application/json" }],
+		"the type of bytes": [{ inputBase64: "AAAA" }, { inputBase64: "AAAA", contentType: "application/octet-stream" }],
+		"the way the same bytes came": [{ input: 7 }, { inputBase64: "Nw==", contentType: "application/json" }],
+	};
+	for (const [what, [first, second]] of Object.entries(same)) {
+		test(`${what} makes no difference, given or not`, async (scene) => {
+			const id = await scene.create({ ...first, idempotencyKey: "k" });
+			expect(await scene.create({ ...second, idempotencyKey: "k" })).toBe(id);
+			expect(await scene.create({ ...first, idempotencyKey: "k" })).toBe(id);
+		});
+	}
+
+	test("the caller's own name as createdBy makes no difference, given or not", async (scene) => {
 		const id = await scene.create({ idempotencyKey: "k" });
-		expect(await scene.create({ idempotencyKey: "k", lane: "default", namespace: "default" })).toBe(id);
+		const { createdBy } = await scene.get(id);
+		expect(await scene.create({ idempotencyKey: "k", createdBy })).toBe(id);
 	});
 
 	test("the trace context is no part of the body", async (scene) => {

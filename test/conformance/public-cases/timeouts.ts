@@ -110,6 +110,38 @@ export function timeoutCases(test: PublicCase): void {
 		expect((await scene.get(id)).publicState).toBe("expired");
 	});
 
+	test("queueMs runs on while no live worker can serve the work", async (scene) => {
+		const id = await scene.create({ requiredCapabilities: ["gpu"], policy: { timeouts: { queueMs: 1000 } } });
+		await scene.clock.advance(300);
+		expect(await scene.claim()).toEqual([]);
+		expect((await scene.state(id)).eligibilityState).toBe("blocked_by_route");
+		await scene.clock.advance(699);
+		expect((await scene.get(id)).publicState).toBe("waiting");
+		await scene.clock.advance(1);
+		expect(await scene.get(id)).toMatchObject({ publicState: "expired", completedAt: scene.now });
+		expect((await scene.get(id)).failure?.reason).toContain("queue");
+		expect(await scene.eventTypes(id)).toEqual(["created", "blocked", "expired"]);
+	});
+
+	test("queueMs does not begin anew when work that was blocked is released", async (scene) => {
+		const id = await scene.create({ requiredCapabilities: ["gpu"], policy: { timeouts: { queueMs: 1000 } } });
+		await scene.claim();
+		await scene.clock.advance(900);
+		await scene.backend.workers.register("able", { workerId: "w", capabilities: ["gpu"], lanes: ["default"] });
+		expect((await scene.state(id)).eligibilityState).toBe("eligible_now");
+		await scene.clock.advance(99);
+		expect((await scene.get(id)).publicState).toBe("waiting");
+		await scene.clock.advance(1);
+		expect((await scene.get(id)).publicState).toBe("expired");
+	});
+
+	test("queueMs runs on while the lane is paused", async (scene) => {
+		const id = await scene.create({ policy: { timeouts: { queueMs: 1000 } } });
+		await scene.backend.lanes.pause("default");
+		await scene.clock.advance(1000);
+		expect((await scene.get(id)).publicState).toBe("expired");
+	});
+
 	test("deadlineMs expires work whatever it is doing", async (scene) => {
 		const policy = { timeouts: { deadlineMs: 1000 }, retry: { backoff: { type: "fixed" as const, delayMs: hour } } };
 		const waiting = await scene.create({ policy, lane: "elsewhere" });

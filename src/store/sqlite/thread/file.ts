@@ -35,11 +35,13 @@ export class SqliteFile {
 	readonly #run: Statements;
 	readonly #partitions: SqlitePartition[];
 	readonly #discard: DatabaseCopy["discard"] | undefined;
+	readonly path: string;
 	/** Set when a transaction failed: what is in memory may not be what is in the file. */
 	#stale = false;
 
 	constructor(db: Database, partitions: number, discard?: DatabaseCopy["discard"]) {
 		this.#db = db;
+		this.path = db.name;
 		this.#run = prepareStatements(db);
 		this.#partitions = Array.from(
 			{ length: partitions },

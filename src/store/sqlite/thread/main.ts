@@ -4,6 +4,7 @@ import type { Answer, Refusal, Request } from "../messages.ts";
 import { type PackedBatch, unpackBatch } from "../packed-batch.ts";
 import type { SqliteFile } from "./file.ts";
 import { type FileOptions, openFile } from "./open.ts";
+import { isDamage } from "./open-error.ts";
 
 /**
  * The thread that SQLite runs on: waiting for the disk here keeps nobody else waiting. Whatever has gathered meanwhile is
@@ -47,21 +48,21 @@ function commitTogether(number: number, requests: Request[]): Answer[] {
 		const committed = file.commitAll(jobs);
 		return requests.map(([id], n) => [id, committed[n]]);
 	} catch (error) {
-		return requests.map(([id]) => [id, undefined, refusal(error, "nothing was written")]);
+		return requests.map(([id]) => [id, undefined, refusal(error, number, "nothing was written")]);
 	}
 }
 
 function answer(request: Request): Answer | Promise<Answer> {
-	const [id] = request;
+	const [id, number] = request;
 	try {
 		const value = ask(request);
 		if (!(value instanceof Promise)) return [id, value];
 		return value.then(
 			(later) => [id, later],
-			(error) => [id, undefined, refusal(error, COULD_NOT_READ)],
+			(error) => [id, undefined, refusal(error, number, COULD_NOT_READ)],
 		);
 	} catch (error) {
-		return [id, undefined, refusal(error, COULD_NOT_READ)];
+		return [id, undefined, refusal(error, number, COULD_NOT_READ)];
 	}
 }
 
@@ -90,8 +91,13 @@ function fileAt(number: number): SqliteFile {
 	return file;
 }
 
-function refusal(error: unknown, outcome: string): Refusal {
+function refusal(error: unknown, number: number, outcome: string): Refusal {
 	const message = error instanceof Error ? error.message : String(error);
 	if (error instanceof StoreOpenError) return { message, code: error.code, details: error.details };
+	if (isDamage(error)) {
+		const path = files.get(number)?.path ?? "the file";
+		const advice = "stop the engine, run `flowfabric doctor` on the file, and restore a backup";
+		return { message: `${outcome}: ${path} is damaged (${message}); ${advice}`, damaged: true };
+	}
 	return { message: `${outcome}: ${message}` };
 }

@@ -16,7 +16,7 @@ export function openError(path: string, error: unknown): StoreOpenError {
 	if (/^SQLITE_(BUSY|LOCKED)/.test(code)) {
 		return refuse("store_in_use", "another engine has this store open; stop it first, or connect to it over HTTP");
 	}
-	if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
+	if (isDamage(error)) {
 		return refuse("store_invalid", "is not a SQLite database, or is damaged; choose another file or restore a backup");
 	}
 	// A file that may only be read cannot be locked, and that is what SQLite then complains about.
@@ -31,6 +31,10 @@ export function openError(path: string, error: unknown): StoreOpenError {
 	}
 	return refuse("store_unavailable", error instanceof Error ? error.message : String(error));
 }
+
+/** Whether SQLite says that the file is not what it wrote. */
+export const isDamage = (error: unknown): boolean =>
+	/^SQLITE_(NOTADB|CORRUPT)/.test(String((error as { code?: unknown } | undefined)?.code));
 
 function isDirectory(path: string): boolean {
 	return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;

@@ -1,0 +1,34 @@
+import Type, { type Static } from "typebox";
+import { at, count } from "./parts.ts";
+
+const optional = Type.Optional;
+
+export const scanner = Type.Object({
+	name: Type.String(),
+	runs: Type.Integer({ minimum: 0, description: "Passes in which it had something to do" }),
+	items: Type.Integer({ minimum: 0, description: "How many things it did" }),
+	errors: count,
+	parked: Type.Integer({ minimum: 0, description: "Items put aside just now because they kept failing" }),
+	lastRunAt: optional(at),
+	lastDurationMs: optional(Type.Number()),
+	lagMs: optional(Type.Number({ description: "How long after its time the last item was handled" })),
+});
+
+/** Something the engine does on its own, and how that goes. */
+export interface ScannerView extends Static<typeof scanner> {}
+
+export const scannersReply = Type.Object({
+	scanners: Type.Array(scanner),
+	restrictedTo: optional(
+		Type.Object(
+			{
+				namespaces: optional(Type.Array(Type.String())),
+				tags: optional(Type.Array(Type.String({ description: "key:value" }))),
+			},
+			{ description: "What they are restricted to; left out when they are not" },
+		),
+	),
+});
+
+/** What the engine does on its own, and what that is restricted to, if it is. */
+export interface ScannersReply extends Static<typeof scannersReply> {}

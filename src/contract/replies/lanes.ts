@@ -1,0 +1,50 @@
+import Type, { type Static, type TInteger, type TOptional } from "typebox";
+import type { PublicState } from "../../kernel/state.ts";
+import { count, one } from "./parts.ts";
+
+export const laneState = one("active", "paused", "draining");
+
+export const laneStatus = Type.Object({
+	lane: Type.String(),
+	namespace: Type.String(),
+	state: laneState,
+	agingMs: Type.Number(),
+});
+
+/** A lane's state and settings. */
+export interface LaneStatus extends Static<typeof laneStatus> {}
+
+const some = Type.Optional(count);
+
+const depth = {
+	waiting: some,
+	delayed: some,
+	rate_limited: some,
+	waiting_children: some,
+	active: some,
+	suspended: some,
+	completed: some,
+	failed: some,
+	cancelled: some,
+	expired: some,
+	skipped: some,
+} satisfies Record<PublicState, TOptional<TInteger>>;
+
+export const lane = Type.Object({
+	lane: Type.String(),
+	state: laneState,
+	agingMs: Type.Number(),
+	depth: Type.Object(depth, {
+		description: "How many executions are in which state; states nothing is in are left out",
+	}),
+	oldestWaitingMs: Type.Optional(
+		Type.Integer({
+			minimum: 0,
+			description: "Age, from its creation, of the oldest execution that waits; left out when none does",
+		}),
+	),
+	perMinute: Type.Number({ description: "Executions that ended in the last 60 seconds through this engine" }),
+});
+
+/** A lane, how much is in it by state, the age of what waits longest, and how much ended in the last minute. */
+export interface LaneView extends Static<typeof lane> {}

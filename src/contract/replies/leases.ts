@@ -1,0 +1,66 @@
+import Type, { type Static } from "typebox";
+import { error } from "./errors.ts";
+import { at, attemptType, count, one, publicState, tags } from "./parts.ts";
+
+/** What workers are told about work they hold. */
+
+const optional = Type.Optional;
+
+export const claimed = Type.Object({
+	id: Type.String(),
+	kind: Type.String(),
+	namespace: Type.String(),
+	lane: Type.String(),
+	input: optional(Type.Unknown({ description: "The payload when it is JSON or text" })),
+	inputBase64: optional(Type.String({ description: "The payload when it is bytes" })),
+	contentType: Type.String(),
+	attempt: Type.Object({ index: count, type: attemptType }),
+	lease: Type.Object({ id: Type.String(), epoch: count, expiresAt: at }),
+	timeouts: optional(
+		Type.Object({ attemptMs: optional(count), queueMs: optional(count), deadlineMs: optional(count) }),
+	),
+	tags,
+	flowId: optional(Type.String()),
+	traceparent: optional(Type.String()),
+});
+
+/** Work and the lease it is held under; its payload is `input`, or `inputBase64` when that is bytes. */
+export interface ClaimedExecution extends Static<typeof claimed> {}
+
+export const grant = Type.Object({ grantId: Type.String(), executionId: Type.String(), expiresAt: at });
+
+/** Work reserved for one worker, until it accepts it or the grant lapses. */
+export interface GrantView extends Static<typeof grant> {}
+
+export const renewed = Type.Object({
+	executionId: Type.String(),
+	ok: Type.Boolean(),
+	expiresAt: optional(at),
+	cancelRequested: optional(Type.Literal(true)),
+	reason: optional(Type.String()),
+	error: optional(error),
+});
+
+/** What became of one lease that was to be renewed; `cancelRequested` asks its holder to stop. */
+export interface RenewedLease extends Static<typeof renewed> {}
+
+export const completedItem = Type.Object({
+	executionId: Type.String(),
+	ok: Type.Boolean(),
+	publicState: optional(publicState),
+	error: optional(error),
+});
+
+/** One of many that were completed together: what came of it, or why it was refused. */
+export interface CompletedItem extends Static<typeof completedItem> {}
+
+export const notice = Type.Object({
+	type: one("cancel_requested", "lease_lost"),
+	executionId: Type.String(),
+	leaseId: Type.String(),
+	epoch: count,
+	reason: Type.String(),
+});
+
+/** Something a worker should know at once about work it holds. */
+export interface WorkerNotice extends Static<typeof notice> {}

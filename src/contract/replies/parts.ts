@@ -1,0 +1,16 @@
+import Type, { type TEnum } from "typebox";
+import { PUBLIC_STATES } from "../../kernel/state.ts";
+
+/** What replies are made of. */
+
+export const one = <const V extends string[]>(...values: V): TEnum<V> => Type.Enum(values) as unknown as TEnum<V>;
+
+export const count = Type.Integer({ minimum: 0 });
+
+export const at = Type.Integer({ description: "Unix milliseconds of the store's clock" });
+
+export const publicState = one(...PUBLIC_STATES);
+
+export const attemptType = one("initial", "retry", "reclaim", "replay");
+
+export const tags = Type.Record(Type.String(), Type.String());

@@ -1,0 +1,110 @@
+import { canServe, describeLack, offersAll } from "./matching.ts";
+import { isClaimable } from "./placement.ts";
+import { describeBlocking } from "./reading.ts";
+import type { ExecutionRecord } from "./records/execution.ts";
+import type { LaneRecord } from "./records/lane.ts";
+import type { WorkerRecord } from "./records/worker.ts";
+
+/** Why an execution does not run, in words, from what whoever explains it has gathered. */
+
+/** Where it stands among what waits. */
+export interface QueueStanding {
+	/** How many would be handed out before it to somebody who can serve everything. */
+	ahead: number;
+	/** False when counting stopped. */
+	exact: boolean;
+	/** Those of its own fairness key among them. */
+	aheadInKey?: number;
+}
+
+/** What must be known of the world, beyond record and lane, to explain an execution. */
+export const factsNeeded = (record: ExecutionRecord): { workers: boolean; standing: boolean } => ({
+	workers: record.lifecyclePhase === "runnable",
+	standing: isClaimable(record),
+});
+
+export interface Facts {
+	/** The copy of its lane beside it. */
+	lane: LaneRecord;
+	/** Those that live in its namespace; given when needed. */
+	workers?: readonly WorkerRecord[];
+	standing?: QueueStanding;
+}
+
+export interface Explained {
+	/** What keeps it from running, the foremost first, each naming the holder. */
+	reasons: string[];
+	workers?: { live: number; able: number };
+	missingCapabilities?: string[];
+}
+
+export function explainRecord(record: ExecutionRecord, { lane, workers = [], standing }: Facts): Explained {
+	switch (record.lifecyclePhase) {
+		case "runnable":
+			return explainWaiting(record, lane, workers, standing);
+		case "active":
+			return { reasons: [describeHolder(record)] };
+		case "suspended":
+			return { reasons: [describeBlocking(record, lane)] };
+		case "terminal":
+			return { reasons: [describeEnd(record)] };
+	}
+}
+
+function explainWaiting(
+	record: ExecutionRecord,
+	lane: LaneRecord,
+	workers: readonly WorkerRecord[],
+	standing: QueueStanding | undefined,
+): Explained {
+	const reasons: string[] = [];
+	const isRoute = record.eligibilityState === "blocked_by_route";
+	// What its route and its turn come to is told below, as it is now.
+	if (!isClaimable(record) && !isRoute) reasons.push(describeBlocking(record, lane));
+	if (lane.state === "paused") reasons.push(`lane ${record.lane} is paused`);
+	const able = workers.filter((worker) => worker.lanes.includes(record.lane) && canServe(worker, record)).length;
+	const missingCapabilities = missingIn(record, workers);
+	if (missingCapabilities) reasons.push(describeLack(record.requiredCapabilities, workers));
+	else if (isRoute) reasons.push("a worker that can serve it has come; it is about to be released");
+	else if (workers.length > 0 && able === 0)
+		reasons.push(`no live worker takes kind ${record.kind} on lane ${record.lane}`);
+	if (standing) reasons.push(...describeStanding(record, standing, workers.length));
+	return {
+		reasons,
+		workers: { live: workers.length, able },
+		...(missingCapabilities ? { missingCapabilities } : undefined),
+	};
+}
+
+function describeStanding(
+	{ lane, fairnessKey }: ExecutionRecord,
+	{ ahead, exact, aheadInKey }: QueueStanding,
+	live: number,
+): string[] {
+	const place =
+		ahead === 0
+			? `it is next on lane ${lane}${live === 0 ? ", and no worker is registered" : ""}`
+			: `${exact ? "" : "at least "}${ahead} stand before it on lane ${lane}`;
+	return aheadInKey ? [place, `${aheadInKey} of its fairness key ${fairnessKey} come before it`] : [place];
+}
+
+/** What nobody offers, or all that is required when nobody offers it together; undefined when somebody does. */
+function missingIn({ requiredCapabilities }: ExecutionRecord, workers: readonly WorkerRecord[]): string[] | undefined {
+	if (requiredCapabilities.length === 0) return undefined;
+	if (workers.some(({ capabilities }) => offersAll(capabilities, requiredCapabilities))) return undefined;
+	const missing = requiredCapabilities.filter(
+		(token) => !workers.some(({ capabilities }) => capabilities.includes(token)),
+	);
+	return missing.length > 0 ? missing : [...requiredCapabilities];
+}
+
+function describeHolder({ lease, cancel }: ExecutionRecord): string {
+	const { instanceId = "", expiresAt = 0 } = lease ?? {};
+	const asked = cancel ? "; it was asked to stop" : "";
+	return `it runs on ${instanceId}, under a lease until ${new Date(expiresAt).toISOString()}${asked}`;
+}
+
+function describeEnd({ terminalOutcome, completedAt, failure }: ExecutionRecord): string {
+	const how = terminalOutcome === "success" ? "well" : terminalOutcome;
+	return `it ended ${how} at ${new Date(completedAt).toISOString()}${failure ? `: ${failure.reason}` : ""}`;
+}

@@ -1,0 +1,66 @@
+import type { FastifyRequest } from "fastify";
+import { filterFields } from "../contract/executions.ts";
+import { executionDefaults } from "../kernel/records/execution.ts";
+
+/** What the audit line of an action says beyond who did it and how it went. */
+export interface Audit {
+	what: string;
+	/** What it is done to: `target`, and whatever else is needed to tell it from others. */
+	target(request: FastifyRequest): { target: string } & Record<string, unknown>;
+	/** What came of it beyond that it was done. */
+	result?(answer: unknown): Record<string, unknown>;
+}
+
+const paramsOf = ({ params }: FastifyRequest): Record<string, string> => params as Record<string, string>;
+
+/** The namespace that is meant: the one that was asked for, else that of the token, else the default. */
+function namespaceMeant({ principal, query }: FastifyRequest): string {
+	const { namespace } = query as { namespace?: unknown };
+	return typeof namespace === "string" ? namespace : (principal.namespace ?? executionDefaults.namespace);
+}
+
+export const onExecution = (what: string): Audit => ({
+	what,
+	target: (request) => ({ target: paramsOf(request).id ?? "" }),
+});
+
+export const onLane = (what: string): Audit => ({
+	what,
+	target: (request) => ({ target: paramsOf(request).lane ?? "", namespace: namespaceMeant(request) }),
+});
+
+export const onWorker = (what: string): Audit => ({
+	what,
+	target: (request) => ({ target: paramsOf(request).instanceId ?? "", namespace: namespaceMeant(request) }),
+	result: (answer) => ({ removed: (answer as { removed: boolean }).removed }),
+});
+
+export const onStore = (what: string): Audit => ({ what, target: () => ({ target: "store" }) });
+
+export const onMany: Audit = {
+	what: "bulk",
+	target({ body, principal }) {
+		const { action, filter } = (body ?? {}) as { action?: unknown; filter?: unknown };
+		const { namespace = principal.namespace ?? executionDefaults.namespace, ...narrowed } = knownFields(filter);
+		const acted = typeof action === "string" ? { action: action.slice(0, MOST_SAID) } : undefined;
+		return { target: "executions", namespace, ...acted, filter: narrowed };
+	},
+	result(answer) {
+		const { done, failed, nextCursor } = answer as { done: number; failed: number; nextCursor?: string };
+		return { done, failed, isLast: nextCursor === undefined };
+	},
+};
+
+const MOST_SAID = 256;
+
+/** A body that was refused may hold anything, of any length: the line tells what can be part of a filter. */
+function knownFields(filter: unknown): Record<string, string | number> {
+	const known: Record<string, string | number> = {};
+	if (typeof filter !== "object" || filter === null) return known;
+	for (const name of Object.keys(filterFields)) {
+		const value: unknown = (filter as Record<string, unknown>)[name];
+		if (typeof value === "number") known[name] = value;
+		if (typeof value === "string") known[name] = value.slice(0, MOST_SAID);
+	}
+	return known;
+}

@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import { explainRecord, factsNeeded } from "../../src/kernel/explaining.ts";
+import { resultOf } from "../../src/kernel/reading.ts";
+import { type ExecutionRecord, makeExecution } from "../../src/kernel/records/execution.ts";
+import { laneDefaults, makeLane } from "../../src/kernel/records/lane.ts";
+import { makeWorker } from "../../src/kernel/records/worker.ts";
+import { blocked, claimed, delayed, eligible, ended, granted } from "../../src/kernel/state.ts";
+
+const NOON = Date.UTC(2030, 0, 1, 12);
+const id = `ex_${"0".repeat(32)}_7`;
+const first = "pending_first_attempt";
+const record = (fields: Partial<ExecutionRecord>): ExecutionRecord =>
+	makeExecution({ id, kind: "job", lane: "media", createdAt: 1000, ...fields });
+const worker = (capabilities: string[], fields: object = {}) =>
+	makeWorker({ capabilities, lanes: ["media"], ...fields });
+const lane = laneDefaults;
+const next = { ahead: 0, exact: true };
+
+describe("why an execution does not run", () => {
+	it("needs workers only while it waits, and its place in line only while it can be claimed", () => {
+		const needed = (fields: Partial<ExecutionRecord>) => factsNeeded(record(fields));
+		expect(needed(eligible(first))).toEqual({ workers: true, standing: true });
+		expect(needed(granted(first))).toEqual({ workers: true, standing: false });
+		expect(needed(delayed("waiting_for_delay", first))).toEqual({ workers: true, standing: false });
+		expect(needed(claimed())).toEqual({ workers: false, standing: false });
+		expect(needed(ended("success", true))).toEqual({ workers: false, standing: false });
+	});
+
+	it("is who is missing, before where it stands", () => {
+		const waiting = record({ ...eligible(first), requiredCapabilities: ["gpu"] });
+		expect(explainRecord(waiting, { lane, workers: [worker(["eu"])], standing: next })).toEqual({
+			reasons: ["no live worker offers gpu", "it is next on lane media"],
+			workers: { live: 1, able: 0 },
+			missingCapabilities: ["gpu"],
+		});
+		expect(explainRecord(waiting, { lane, workers: [], standing: { ahead: 3, exact: false } }).reasons).toEqual([
+			"no live worker offers gpu",
+			"at least 3 stand before it on lane media",
+		]);
+		const idle = record({ ...eligible(first) });
+		expect(explainRecord(idle, { lane, workers: [worker([], { lanes: ["other"] })], standing: next })).toEqual({
+			reasons: ["no live worker takes kind job on lane media", "it is next on lane media"],
+			workers: { live: 1, able: 0 },
+		});
+	});
+
+	it("is a paused lane before all that follows from it", () => {
+		const paused = makeLane({ state: "paused" });
+		const { reasons } = explainRecord(record({ ...eligible(first) }), { lane: paused, workers: [], standing: next });
+		expect(reasons).toEqual(["lane media is paused", "it is next on lane media, and no worker is registered"]);
+	});
+
+	it("of work that was set aside is what its route comes to now", () => {
+		const aside = record({
+			...blocked("blocked_by_route", "waiting_for_capable_worker", first),
+			blockingDetail: "no live worker offers gpu",
+			requiredCapabilities: ["gpu"],
+		});
+		expect(explainRecord(aside, { lane, workers: [] }).reasons).toEqual(["no live worker offers gpu"]);
+		expect(explainRecord(aside, { lane, workers: [worker(["gpu"])] }).reasons).toEqual([
+			"a worker that can serve it has come; it is about to be released",
+		]);
+	});
+
+	it("is who holds it, or how it ended", () => {
+		const held = { id: "le", epoch: 1, ttlMs: 1, acquiredAt: 0, expiresAt: NOON, workerId: "w", instanceId: "w-1" };
+		const running = record({ ...claimed(), lease: held });
+		expect(explainRecord(running, { lane }).reasons).toEqual([
+			"it runs on w-1, under a lease until 2030-01-01T12:00:00.000Z",
+		]);
+		const asked = record({ ...running, cancel: { source: "operator", requestedAt: 1 } });
+		expect(explainRecord(asked, { lane }).reasons[0]).toMatch(/; it was asked to stop$/);
+		const failure = { reason: "broken", category: "error" };
+		const failed = record({ ...ended("failed", true), completedAt: NOON, failure });
+		expect(explainRecord(failed, { lane }).reasons).toEqual(["it ended failed at 2030-01-01T12:00:00.000Z: broken"]);
+	});
+});
+
+describe("a result", () => {
+	const result = { size: 1, text: "1" };
+	const attempt = {
+		index: 0,
+		type: "initial",
+		state: "started",
+		workerId: "w",
+		instanceId: "i",
+		startedAt: 1,
+	} as const;
+
+	it("is there once the work has succeeded, and has one", () => {
+		const over = record({ ...ended("success", true), attempt: { ...attempt, result } });
+		expect(resultOf(over)).toEqual({ ok: true, result });
+		const without = record({ ...ended("success", true), attempt });
+		expect(resultOf(without)).toMatchObject({ code: "result_not_found", details: { outcome: "success" } });
+	});
+
+	it("is not ready before, and never there when it ended otherwise", () => {
+		expect(resultOf(record(claimed()))).toMatchObject({ ok: false, code: "result_not_ready" });
+		const cancelled = record({ ...ended("cancelled", true), attempt: { ...attempt, result } });
+		expect(resultOf(cancelled)).toMatchObject({ code: "result_not_found", details: { outcome: "cancelled" } });
+	});
+});

@@ -1,0 +1,129 @@
+import { expect, test } from "vitest";
+import { ACCESS, isAudited, type RouteName } from "../../src/server/access.ts";
+import { entry, Stand, tokenOf } from "./stand.ts";
+
+const token = tokenOf("olga");
+
+async function standOf(namespace?: string): Promise<Stand> {
+	return Stand.open({ tokens: [entry("olga", "operator", namespace), entry("ada", "admin")] });
+}
+
+/** What the lines say, without what every line of a log has. */
+const lines = (stand: Stand) =>
+	stand.log
+		.filter(({ audit }) => audit)
+		.map(({ level: _, time: _t, pid: _p, hostname: _h, audit: _a, msg: _m, requestId, ...line }) => {
+			expect(requestId).toEqual(expect.any(String));
+			return line;
+		});
+
+test("an action on an execution names it, and how it went", async () => {
+	const stand = await standOf();
+	const { id } = await stand.held();
+	await stand.call("POST", `/v1/executions/${id}/replay`, { token });
+	await stand.call("POST", `/v1/executions/${id}/revoke-lease`, { token, body: { reason: "stuck" } });
+	await stand.call("POST", `/v1/executions/${id}/priority`, { token, body: { priority: 3 } });
+	await stand.call("POST", `/v1/executions/${id}/tags`, { token, body: { set: { team: "a" } } });
+	await stand.call("POST", `/v1/executions/${id}/cancel`, { token });
+	await stand.call("DELETE", `/v1/executions/${id}`, { token });
+	const line = (what: string, outcome = "ok") => ({ who: "olga", what, target: id, outcome });
+	expect(lines(stand)).toEqual([
+		line("replay", "execution_not_terminal"),
+		line("revoke-lease"),
+		line("priority"),
+		line("tags"),
+		line("cancel"),
+		line("delete"),
+	]);
+});
+
+test("an action on a lane names the lane and its namespace", async () => {
+	const stand = await standOf();
+	await stand.call("POST", "/v1/lanes/media/pause?namespace=a", { token });
+	await stand.call("POST", "/v1/lanes/media/resume", { token });
+	await stand.call("POST", "/v1/lanes/media/drain?namespace=a&nonsense=1", { token });
+	await stand.call("PATCH", "/v1/lanes/media", { token, body: { agingMs: 5000 } });
+	const line = (what: string, namespace: string, outcome = "ok") => ({
+		...{ who: "olga", what, target: "media", namespace, outcome },
+	});
+	expect(lines(stand)).toEqual([
+		line("lane-pause", "a"),
+		line("lane-resume", "default"),
+		line("lane-drain", "a", "invalid_input"),
+		line("lane-settings", "default"),
+	]);
+});
+
+test("where none is given, the namespace is that of the token", async () => {
+	const stand = await standOf("team");
+	await stand.call("POST", "/v1/lanes/media/pause", { token });
+	await stand.call("POST", "/v1/lanes/media/pause?namespace=other", { token });
+	expect(lines(stand)).toMatchObject([
+		{ namespace: "team", outcome: "ok" },
+		{ namespace: "other", outcome: "forbidden" },
+	]);
+});
+
+test("removing a worker names the instance, and whether it was there", async () => {
+	const stand = await standOf();
+	const worker = { workerId: "w", capabilities: [], lanes: ["default"], namespace: "a" };
+	await stand.backend.workers.register("w-1", worker);
+	await stand.call("DELETE", "/v1/workers/w-1?namespace=a", { token });
+	await stand.call("DELETE", "/v1/workers/w-1", { token });
+	const line = { who: "olga", what: "worker-remove", target: "w-1", outcome: "ok" };
+	expect(lines(stand)).toEqual([
+		{ ...line, namespace: "a", removed: true },
+		{ ...line, namespace: "default", removed: false },
+	]);
+});
+
+test("a bulk action names the filter, the action and how many it was done to", async () => {
+	const stand = await standOf();
+	for (let n = 0; n < 3; n++) await stand.backend.executions.create({ kind: "job", namespace: "a" });
+	const filter = { namespace: "a", kind: "job", state: "waiting" };
+	await stand.call("POST", "/v1/executions/bulk", { token, body: { filter, action: "replay" } });
+	await stand.call("POST", "/v1/executions/bulk", { token, body: { filter, action: "cancel", reason: "enough" } });
+	const line = { who: "olga", what: "bulk", target: "executions", namespace: "a", outcome: "ok", isLast: true };
+	const meant = { filter: { kind: "job", state: "waiting" } };
+	expect(lines(stand)).toEqual([
+		{ ...line, ...meant, action: "replay", done: 0, failed: 3 },
+		{ ...line, ...meant, action: "cancel", done: 3, failed: 0 },
+	]);
+});
+
+test("a bulk action that was refused leaves a line, whatever its body was", async () => {
+	const stand = await standOf();
+	const long = "x".repeat(20_000);
+	for (const body of [null, [], { filter: 7, action: {} }, { filter: { kind: long, evil: long }, action: long }])
+		await stand.call("POST", "/v1/executions/bulk", { token, body });
+	expect(lines(stand).map(({ target, outcome }) => [target, outcome])).toEqual(
+		Array.from({ length: 4 }, () => ["executions", "invalid_input"]),
+	);
+	expect(JSON.stringify(stand.log).length).toBeLessThan(10_000);
+});
+
+test("a backup is audited, and reading is not", async () => {
+	const stand = await standOf();
+	await stand.call("POST", "/v1/admin/backup", { token: tokenOf("ada") });
+	await stand.call("GET", "/v1/admin/scanners", { token });
+	expect(lines(stand)).toEqual([{ who: "ada", what: "backup", target: "store", outcome: "ok" }]);
+});
+
+test("every route that changes what others submitted is audited, and no other", () => {
+	const audited = (Object.keys(ACCESS) as RouteName[]).filter(isAudited);
+	expect(audited.sort()).toEqual([
+		"DELETE /v1/executions/:id",
+		"DELETE /v1/workers/:instanceId",
+		"PATCH /v1/lanes/:lane",
+		"POST /v1/admin/backup",
+		"POST /v1/executions/:id/cancel",
+		"POST /v1/executions/:id/priority",
+		"POST /v1/executions/:id/replay",
+		"POST /v1/executions/:id/revoke-lease",
+		"POST /v1/executions/:id/tags",
+		"POST /v1/executions/bulk",
+		"POST /v1/lanes/:lane/drain",
+		"POST /v1/lanes/:lane/pause",
+		"POST /v1/lanes/:lane/resume",
+	]);
+});
