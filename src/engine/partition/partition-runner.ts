@@ -6,11 +6,12 @@ import type { Key } from "../../kernel/records/record.ts";
 import type { Entry } from "../../kernel/tx.ts";
 import { type News, type Store, StoreError } from "../../store/port.ts";
 import { BatchBuilder } from "./batch-builder.ts";
-import { type BatchReport, BatchSender, CALL_TIMEOUT_MS } from "./batch-sender.ts";
+import { type BatchReport, BatchSender } from "./batch-sender.ts";
 import { Needs, PartitionMemory } from "./partition-memory.ts";
+import { PendingScans } from "./pending-scans.ts";
 import type { QueueHeads } from "./queue-heads.ts";
 import type { Running } from "./running.ts";
-import { StoreLine, storeRefusal } from "./store-line.ts";
+import { CALL_TIMEOUT_MS, StoreLine, storeRefusal, unanswered } from "./store-line.ts";
 import type { StoreTime } from "./store-time.ts";
 import { CorruptRecordError, MISS, Transaction } from "./transaction.ts";
 import type { UnitDraft } from "./unit-draft.ts";
@@ -43,6 +44,8 @@ interface Round {
 	/** What it gathered. */
 	readonly batch: BatchBuilder;
 	readonly needs: Needs;
+	/** Commands that run again when what they need is there. */
+	setAside: Running[];
 	/** Whether something waited for what it adds to queues. */
 	awaited: boolean;
 	/** Number of its batch. */
@@ -51,6 +54,9 @@ interface Round {
 	commands: number;
 	settled: Promise<void>;
 }
+
+/** After this long at the earliest it is looked again whose caller has waited long enough: many may come to that at once. */
+const GIVE_UP_STEP_MS = 250;
 
 /**
  * Runs the commands of one partition. It goes round and round, one step at a time:
@@ -62,13 +68,15 @@ interface Round {
  * Whatever arrives while a commit is on its way shares the next one. Where the store takes more than one at a time, the
  * next may leave beside it once as much has gathered, with those commands that have nothing to do with the first: no rule
  * ever runs while the fate of what it would read is open. What could not run beside waits until nothing is on its way,
- * so it is never put off twice. An outcome is told only after the store has checked everything it rests on.
+ * so it is never put off twice. An outcome is told only after the store has checked everything it rests on. A caller waits
+ * for so long and no longer, whatever the store does.
  */
 export class PartitionRunner {
 	readonly #line: StoreLine;
 	readonly #options: RunnerOptions;
 	readonly #memory: PartitionMemory;
 	readonly #sender: BatchSender;
+	readonly #scans = new PendingScans();
 	#waiting: Running[] = [];
 	#held = 0;
 	/** Those not settled yet, in the order they began. */
@@ -81,6 +89,9 @@ export class PartitionRunner {
 	#fetching = false;
 	/** Set when something could not run beside a commit on its way. */
 	#putOff = false;
+	/** When it is next looked whose caller has waited long enough. */
+	#givesUpAt = Number.POSITIVE_INFINITY;
+	#disarm: () => void = () => {};
 	#closed = false;
 
 	constructor(options: RunnerOptions) {
@@ -140,33 +151,51 @@ export class PartitionRunner {
 		return this.#waiting.length === 0 && this.#held === 0 && this.#rounds.length === 0 && !this.#scheduled;
 	}
 
-	run<O extends Outcome>(command: { op: string }): Promise<O> {
+	/** Whether the store was heard about this partition since a monotonic time, and nothing failed after that. */
+	isHeardSince(at: number): boolean {
+		return this.#line.isHeardSince(at);
+	}
+
+	/** The outcome of a command; `store_unavailable` when it is not there in time. */
+	run<O extends Outcome>(command: { op: string }, patienceMs?: number): Promise<O> {
 		return new Promise<O>((resolve, reject) => {
-			this.enqueue(command, resolve as (outcome: Outcome) => void, reject);
+			this.enqueue(command, resolve as (outcome: Outcome) => void, reject, patienceMs);
 		});
 	}
 
 	/**
 	 * `run` by callbacks, for callers with many commands: a promise for each would cost more than the command. As with a
-	 * promise, only the first call back counts.
+	 * promise, only the first call back counts; an outcome that comes after all is told of a command that was given up.
 	 */
-	enqueue(command: { op: string }, resolve: (outcome: Outcome) => void, reject: (error: unknown) => void): void {
+	enqueue(
+		command: { op: string },
+		resolve: (outcome: Outcome) => void,
+		reject: (error: unknown) => void,
+		patienceMs = CALL_TIMEOUT_MS,
+	): void {
 		if (this.#closed) {
 			reject(refusalError(refuse("shutting_down")));
 			return;
 		}
-		const arrivedAt = this.#options.clock.monotonic();
-		this.#waiting.push({ command, outcome: undefined, losses: 0, arrivedAt, resolve, reject });
+		const until = this.#options.clock.monotonic() + patienceMs;
+		const standing = { outcome: undefined, losses: 0, isOver: false, hasYielded: false };
+		this.#waiting.push({ command, ...standing, until, resolve, reject });
+		if (until < this.#givesUpAt) this.#giveUpAt(until);
 		this.#schedule();
 	}
 
 	/** The first entries of a queue, from memory when known; else so many are asked for. */
-	async look(queue: string, count: number, asked = this.heads.loadSize(count)): Promise<readonly Entry[]> {
+	async look(
+		queue: string,
+		count: number,
+		asked = this.heads.loadSize(count),
+		patienceMs?: number,
+	): Promise<readonly Entry[]> {
 		const known = this.heads.first(queue, count);
 		if (known) return known;
 		const begun = this.#begun;
 		const { lastCommit } = this.#sender;
-		const { entries } = await this.ask((store, partition) => store.first(partition, queue, asked));
+		const { entries } = await this.ask((store, partition) => store.first(partition, queue, asked), patienceMs);
 		// If a batch left or came back meanwhile the answer may be older than it.
 		const isNew = begun === this.#begun && lastCommit === this.#sender.lastCommit;
 		if (isNew && this.#rounds.length === 0) this.heads.load(queue, entries, asked);
@@ -194,10 +223,13 @@ export class PartitionRunner {
 		return commit;
 	}
 
-	/** A question to the store itself; `store_unavailable` if it does not answer. */
-	async ask<T extends { time: number }>(question: (store: Store, partition: number) => Promise<T>): Promise<T> {
+	/** A question to the store itself; `store_unavailable` if it does not answer in time. */
+	async ask<T extends { time: number }>(
+		question: (store: Store, partition: number) => Promise<T>,
+		patienceMs?: number,
+	): Promise<T> {
 		try {
-			return await this.#line.ask(question);
+			return await this.#line.askWithin(question, patienceMs);
 		} catch (error) {
 			throw error instanceof StoreError ? storeRefusal(error) : error;
 		}
@@ -206,6 +238,7 @@ export class PartitionRunner {
 	/** Refuses what still waits; a batch on its way is settled first. */
 	async close(): Promise<void> {
 		this.#closed = true;
+		this.#disarm();
 		this.#sender.close();
 		await Promise.all(this.#rounds.map(({ settled }) => settled));
 		for (const running of this.#waiting.splice(0)) running.reject(refusalError(refuse("shutting_down")));
@@ -238,6 +271,7 @@ export class PartitionRunner {
 				round.awaited = onQueued(queue, partition) || round.awaited;
 			}),
 			needs: new Needs(),
+			setAside: [],
 			awaited: false,
 			number: 0,
 			commands: 0,
@@ -253,19 +287,21 @@ export class PartitionRunner {
 	async #goRound(round: Round): Promise<void> {
 		const alone = this.#rounds.length === 1;
 		this.#gathering = true;
-		if (!this.time.known && !(await this.#fetch(new Needs()))) {
+		if (!this.time.known && !(await this.#fetch(new Needs(), () => this.#waiting))) {
 			this.#gathering = false;
 			for (const running of this.#waiting.splice(0)) running.reject(refusalError(refuse("store_unavailable")));
 			return;
 		}
 		if (alone) this.#memory.forgetBefore(this.#line.openings, this.#options.clock.monotonic());
 		const now = this.time.now();
-		const setAside = this.#runWaiting(round, now);
+		this.#waiting = this.#scans.begin(this.#waiting);
+		this.#runWaiting(round, now, alone);
 		if (round.awaited) {
 			// Work and the claim that waited for it go out together: one commit from submit to handler instead of two.
 			await new Promise<void>((resolve) => this.#options.clock.defer(resolve));
-			setAside.push(...this.#runWaiting(round, now));
+			this.#runWaiting(round, now, alone);
 		}
+		const { setAside } = round;
 		this.#gathering = false;
 		this.#putOff = !alone && setAside.length > 0;
 		this.#fetching = alone && setAside.length > 0;
@@ -276,7 +312,7 @@ export class PartitionRunner {
 		const ahead = [...round.batch.walked].flatMap((queue) => this.#memory.missingAhead(queue));
 		const settling = Promise.all([
 			drafts.length > 0 ? this.#sender.commit(drafts, now) : [],
-			this.#fetching ? this.#fetch(round.needs) : true,
+			this.#fetching ? this.#fetch(round.needs, () => setAside) : true,
 			// While the commit is on its way this costs no time; if it fails, whoever needs them asks again.
 			ahead.length > 0 ? this.#memory.fetchRecords(ahead, (question) => this.#line.ask(question)).catch(() => {}) : 0,
 		]);
@@ -290,27 +326,35 @@ export class PartitionRunner {
 		this.#memory.cache.trim();
 		if (fetched) this.#waiting.unshift(...again, ...setAside);
 		else {
-			for (const running of setAside) running.reject(refusalError(refuse("store_unavailable")));
+			for (const running of setAside) {
+				this.#scans.done(running);
+				running.reject(refusalError(refuse("store_unavailable")));
+			}
 			this.#waiting.unshift(...again);
 		}
 	}
 
-	/** Runs what waits; returns the commands that need something first. */
-	#runWaiting({ batch, needs }: Round, now: number): Running[] {
-		const setAside: Running[] = [];
+	/** Runs what waits; sets aside the commands that need something first. */
+	#runWaiting({ batch, needs, setAside }: Round, now: number, alone: boolean): void {
 		const waiting = this.#waiting;
 		let taken = 0;
 		while (taken < waiting.length && batch.size < this.#options.store.writesPerBatch) {
 			const running = waiting[taken] as Running;
 			const tx = new Transaction(this.#memory.cache, this.heads, this.#memory.scans);
-			const ran = this.#runRule(running, tx, now);
-			if (ran === "missing") needs.add(tx);
-			if (ran === "missing" || (ran === "ran" && this.#isConcerned(tx, batch))) setAside.push(running);
-			else if (ran === "ran" && !batch.add(running, tx)) break;
+			const ran = running.isOver ? "failed" : this.#runRule(running, tx, now);
+			if (ran === "missing") {
+				needs.add(tx);
+				this.#scans.missed(running, tx, alone);
+				setAside.push(running);
+			} else if (ran === "ran" && (this.#isConcerned(tx, batch) || this.#scans.holdsBack(running, tx))) {
+				setAside.push(running);
+			} else {
+				if (ran === "ran" && !batch.add(running, tx)) break;
+				this.#scans.done(running);
+			}
 			taken += 1;
 		}
 		this.#waiting = waiting.slice(taken);
-		return setAside;
 	}
 
 	/** Whether a command rests on what another batch, on its way, may yet change. */
@@ -351,8 +395,43 @@ export class PartitionRunner {
 		});
 	}
 
-	/** Fetches what rules were missing; false when the store did not answer in time. */
-	async #fetch(needs: Needs): Promise<boolean> {
+	/** Sees to it that by this time it is looked whose caller has waited long enough. One timer serves all commands. */
+	#giveUpAt(at: number): void {
+		const { clock } = this.#options;
+		this.#disarm();
+		this.#givesUpAt = at;
+		if (at < Number.POSITIVE_INFINITY) {
+			this.#disarm = clock.setTimer(at - clock.monotonic(), () => this.#giveUpOnCallers());
+		}
+	}
+
+	/** What a batch on its way carries may be done all the same, and its caller is told so; the rest will not be. */
+	#giveUpOnCallers(): void {
+		const now = this.#options.clock.monotonic();
+		// Those that come back when another engine's turn is over do so in less than a step.
+		let next = this.#held > 0 ? now : Number.POSITIVE_INFINITY;
+		const look = (running: Running, applied: "no" | "unknown") => {
+			if (running.isOver) return;
+			if (running.until > now) next = Math.min(next, running.until);
+			else {
+				running.isOver = true;
+				running.reject(unanswered(applied));
+			}
+		};
+		for (const { batch, setAside } of this.#rounds) {
+			for (const running of setAside) look(running, "no");
+			for (const { commands } of batch.units) for (const running of commands) look(running, "unknown");
+		}
+		this.#waiting = this.#waiting.filter((running) => {
+			look(running, "no");
+			if (running.isOver) this.#scans.done(running);
+			return !running.isOver;
+		});
+		this.#giveUpAt(next === Number.POSITIVE_INFINITY ? next : Math.max(next, now + GIVE_UP_STEP_MS));
+	}
+
+	/** Fetches what rules of these commands were missing; false when the store did not answer in time for any of them. */
+	async #fetch(needs: Needs, wantedBy: () => readonly Running[]): Promise<boolean> {
 		for (let tries = 0; ; tries++) {
 			try {
 				// Even with nothing missing the store's time must be heard before a rule can run.
@@ -363,7 +442,8 @@ export class PartitionRunner {
 			} catch (error) {
 				this.#line.failed();
 				const hopeless = error instanceof StoreError && !error.passing;
-				if (hopeless || this.#closed || this.#line.trouble > CALL_TIMEOUT_MS) return false;
+				const isWanted = wantedBy().some(({ isOver }) => !isOver);
+				if (hopeless || this.#closed || !isWanted || this.#line.trouble > CALL_TIMEOUT_MS) return false;
 				await this.#line.pause(tries);
 			}
 		}

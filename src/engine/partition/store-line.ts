@@ -1,11 +1,18 @@
 import type { Clock } from "../../contract/clock.ts";
-import { refusalError } from "../../contract/errors.ts";
+import { FlowFabricError, refusalError } from "../../contract/errors.ts";
 import { refuse } from "../../kernel/outcome.ts";
 import { type Store, StoreError } from "../../store/port.ts";
 import { StoreTime } from "./store-time.ts";
 
 const RETRY_MIN_MS = 20;
 const RETRY_MAX_MS = 2000;
+/**
+ * How long a caller waits for the store. A little less than the 30 s in which a server answers: what is told of the store
+ * says more than that time is over.
+ */
+export const CALL_TIMEOUT_MS = 28_000;
+/** How long somebody waits who can turn to another partition instead, or has it done again later. */
+export const PARTITION_PATIENCE_MS = 5000;
 /** A gap in hearing the store from here on gives lease holders time to renew. */
 const OUTAGE_MS = 1000;
 
@@ -25,6 +32,9 @@ export class StoreLine {
 	openings = 0;
 	readonly #options: StoreLineOptions;
 	#troubleSince: number | undefined;
+	/** When it last answered, and whether what was asked after that has failed. */
+	#heardAt = Number.NEGATIVE_INFINITY;
+	#isFailing = false;
 
 	constructor(options: StoreLineOptions) {
 		this.#options = options;
@@ -34,11 +44,38 @@ export class StoreLine {
 	async ask<T extends { time: number }>(question: (store: Store, partition: number) => Promise<T>): Promise<T> {
 		const { store, partition, clock } = this.#options;
 		const sentAt = clock.monotonic();
-		const answer = await question(store, partition);
+		let answer: T;
+		try {
+			answer = await question(store, partition);
+		} catch (error) {
+			this.#isFailing = true;
+			throw error;
+		}
 		this.time.hear(answer.time, sentAt);
+		this.#heardAt = clock.monotonic();
+		this.#isFailing = false;
 		// A store may wait for its servers by itself: what others asked of it has waited as long.
-		if (clock.monotonic() - sentAt > OUTAGE_MS) this.opened();
+		if (this.#heardAt - sentAt > OUTAGE_MS) this.opened();
 		return answer;
+	}
+
+	/** The same for somebody who does not wait for ever, whatever the store does. */
+	askWithin<T extends { time: number }>(
+		question: (store: Store, partition: number) => Promise<T>,
+		ms = CALL_TIMEOUT_MS,
+	): Promise<T> {
+		return new Promise((resolve, reject) => {
+			const disarm = this.#options.clock.setTimer(ms, () => {
+				this.#isFailing = true;
+				reject(new StoreError(`no answer within ${ms} ms`, { applied: "no", passing: true }));
+			});
+			this.ask(question).finally(disarm).then(resolve, reject);
+		});
+	}
+
+	/** Whether the store has answered since a monotonic time, and nothing that was asked after that has failed. */
+	isHeardSince(at: number): boolean {
+		return this.#heardAt >= at && !this.#isFailing;
 	}
 
 	/** How long nothing has worked, in milliseconds. */
@@ -75,3 +112,12 @@ export class StoreLine {
 /** What a caller is told when the store did not do as asked. */
 export const storeRefusal = (error: unknown): Error =>
 	refusalError(refuse(error instanceof StoreError ? error.code : "store_unavailable"), error);
+
+/** What a caller is told whose time is over before the store has said what became of the command. */
+export function unanswered(applied: "no" | "unknown"): Error {
+	const fate = applied === "no" ? "has not been done and will not be" : "may have been done, or may be yet";
+	return new FlowFabricError("store_unavailable", {
+		message: `the store has not answered in time; what was asked ${fate}`,
+		details: { applied },
+	});
+}
