@@ -113,6 +113,10 @@ export class PartitionRunner {
 		});
 	}
 
+	get partition(): number {
+		return this.#options.partition;
+	}
+
 	get time(): StoreTime {
 		return this.#line.time;
 	}

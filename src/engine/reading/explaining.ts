@@ -68,7 +68,7 @@ async function explainWaiting(
 	if (lane.state === "paused") reasons.push(`lane ${record.lane} is paused`);
 	const { engine } = session;
 	const { workers } = await engine.registry.read(record.namespace, (key, error) =>
-		engine.fault(`record ${key} cannot be read`, error),
+		engine.fault("a record cannot be read", error, key),
 	);
 	const able = workers.filter((worker) => takes(worker, record));
 	explanation.workers = { live: workers.length, able: able.length };
