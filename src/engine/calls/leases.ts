@@ -1,4 +1,5 @@
 import type { ClaimingHow, LeaseCalls } from "../../contract/backend.ts";
+import { within } from "../../contract/clock.ts";
 import { errorBody, FlowFabricError } from "../../contract/errors.ts";
 import type { ClaimedExecution, GrantView, WorkerNotice } from "../../contract/replies.ts";
 import * as protocol from "../../contract/worker-protocol.ts";
@@ -10,6 +11,7 @@ import { resultBlobKey } from "../../kernel/payload.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import type { Claim } from "../claims/claim-dispatcher.ts";
 import { sameOffer } from "../claims/offers.ts";
+import { PARTITION_PATIENCE_MS } from "../partition/store-line.ts";
 import { asValue, contentOf, inlineValue, pack } from "../payloads.ts";
 import { claimedView } from "../reading/views.ts";
 import { checkDelayUntil } from "../submission.ts";
@@ -231,7 +233,7 @@ export class LocalLeases implements LeaseCalls {
 		const worker = { namespace, instanceId, workerId, lanes, capabilities, kinds: kinds ?? null };
 		const { arrival, leave } = this.#session.engine.heartbeats.enter(worker);
 		try {
-			if (arrival) await arrival;
+			if (arrival) await within(this.#session.engine.clock, PARTITION_PATIENCE_MS, arrival);
 			return await claim();
 		} finally {
 			leave();

@@ -3,9 +3,10 @@ import type { Kernel } from "../../kernel/kernel.ts";
 import { queueScore } from "../../kernel/placement.ts";
 import { type ClaimRequestRecord, claimRequestKey } from "../../kernel/records/claim-request.ts";
 import { type ExecutionRecord, executionKey } from "../../kernel/records/execution.ts";
-import type { StoredRecord } from "../../store/port.ts";
+import type { Store, StoredRecord } from "../../store/port.ts";
 import type { UuidMint } from "../mint.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
+import { PARTITION_PATIENCE_MS } from "../partition/store-line.ts";
 import { corruptRecord } from "../partition/unreadable.ts";
 import type { Claim, ClaimDispatcher } from "./claim-dispatcher.ts";
 
@@ -125,7 +126,8 @@ export class ClaimRequests {
 
 	/** The records there are, from the store: what an engine remembers may be old. */
 	async #read<R extends object>(runner: PartitionRunner, keys: string[]): Promise<{ time: number; records: R[] }> {
-		const { time, records } = await runner.ask((store, partition) => store.read(partition, keys));
+		const question = (store: Store, partition: number) => store.read(partition, keys);
+		const { time, records } = await runner.ask(question, PARTITION_PATIENCE_MS);
 		return { time, records: records.filter(({ version }) => version > 0).map((stored) => this.#decode(stored) as R) };
 	}
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../../contract/clock.ts";
+import { type Clock, within } from "../../contract/clock.ts";
 import type { EnginesRecord } from "../../kernel/records/engines.ts";
 import type {
 	AnnounceCommand,
@@ -90,12 +90,7 @@ export class Presence {
 		if (!this.#started) return;
 		const { runner, clock, engineId } = this.#options;
 		const command: WithdrawCommand = { op: "withdraw", engineId };
-		let disarm = () => {};
-		await Promise.race([
-			runner.run<WithdrawOutcome>(command).catch(() => undefined),
-			new Promise<void>((resolve) => (disarm = clock.setTimer(WITHDRAW_MS, resolve))),
-		]);
-		disarm();
+		await within(clock, WITHDRAW_MS, runner.run<WithdrawOutcome>(command)).catch(() => {});
 	}
 
 	async #beat(): Promise<void> {

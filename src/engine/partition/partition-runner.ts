@@ -160,10 +160,16 @@ export class PartitionRunner {
 		return this.#line.isHeardSince(at);
 	}
 
-	/** The outcome of a command; `store_unavailable` when it is not there in time. */
-	run<O extends Outcome>(command: { op: string }, patienceMs?: number): Promise<O> {
+	/** The outcome of a command; `store_unavailable` when it is not there in time. What comes after that is told as late. */
+	run<O extends Outcome>(command: { op: string }, patienceMs?: number, onLate?: (outcome: O) => void): Promise<O> {
 		return new Promise<O>((resolve, reject) => {
-			this.enqueue(command, resolve as (outcome: Outcome) => void, reject, patienceMs);
+			if (!onLate) return this.enqueue(command, resolve as (outcome: Outcome) => void, reject, patienceMs);
+			let tell: (outcome: O) => void = resolve;
+			const refuse = (error: unknown) => {
+				tell = onLate;
+				reject(error);
+			};
+			this.enqueue(command, (outcome) => tell(outcome as O), refuse, patienceMs);
 		});
 	}
 
