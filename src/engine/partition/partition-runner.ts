@@ -188,7 +188,7 @@ export class PartitionRunner {
 			return;
 		}
 		const until = this.#options.clock.monotonic() + patienceMs;
-		const standing = { outcome: undefined, losses: 0, isOver: false, hasYielded: false };
+		const standing = { outcome: undefined, losses: 0, isOver: false, scanTicket: 0, yieldsUpTo: 0 };
 		this.#waiting.push({ command, ...standing, until, resolve, reject });
 		if (until < this.#givesUpAt) this.#giveUpAt(until);
 		this.#schedule();
@@ -336,10 +336,7 @@ export class PartitionRunner {
 		this.#memory.cache.trim();
 		if (fetched) this.#waiting.unshift(...again, ...setAside);
 		else {
-			for (const running of setAside) {
-				this.#scans.done(running);
-				running.reject(refusalError(refuse("store_unavailable")));
-			}
+			for (const running of setAside) running.reject(refusalError(refuse("store_unavailable")));
 			this.#waiting.unshift(...again);
 		}
 	}
@@ -358,10 +355,7 @@ export class PartitionRunner {
 				setAside.push(running);
 			} else if (ran === "ran" && (this.#isConcerned(tx, batch) || this.#scans.holdsBack(running, tx))) {
 				setAside.push(running);
-			} else {
-				if (ran === "ran" && !batch.add(running, tx)) break;
-				this.#scans.done(running);
-			}
+			} else if (ran === "ran" && !batch.add(running, tx)) break;
 			taken += 1;
 		}
 		this.#waiting = waiting.slice(taken);
@@ -425,7 +419,7 @@ export class PartitionRunner {
 			if (running.until > now) next = Math.min(next, running.until);
 			else {
 				running.isOver = true;
-				running.reject(unanswered(applied));
+				running.reject(unanswered(applied, this.#line.failure));
 			}
 		};
 		for (const { batch, setAside } of this.#rounds) {
@@ -434,7 +428,6 @@ export class PartitionRunner {
 		}
 		this.#waiting = this.#waiting.filter((running) => {
 			look(running, "no");
-			if (running.isOver) this.#scans.done(running);
 			return !running.isOver;
 		});
 		this.#giveUpAt(next === Number.POSITIVE_INFINITY ? next : Math.max(next, now + GIVE_UP_STEP_MS));

@@ -2,42 +2,42 @@ import type { Running } from "./running.ts";
 import type { Transaction } from "./transaction.ts";
 
 /**
- * Commands whose scan has yet to be made. A scan holds only while its guard is not written, so where that is written all
- * the time none would ever be made: therefore these commands run before all others, and in the round in which their scan
- * is fetched no other command writes its guard. Whoever would is held back for that one round, and runs in the next, after
- * the scan; it is not held back again before it has run.
+ * Lets scans be made. A scan holds only while its guard is not written, so where that is written all the time none would
+ * ever be made: therefore a command that was put off because of its scan goes before all others from then on, and in the
+ * round in which the scan is fetched no other command writes its guard. Whoever would is held back until the scan has
+ * been made, but not by scans that came later than that.
  */
 export class PendingScans {
-	readonly #commands = new Set<Running>();
-	/** What is not written in this round. */
-	readonly #guards = new Set<string>();
+	#tickets = 0;
+	/** What is not written in this round, and the first scan because of which it is not. */
+	readonly #guards = new Map<string, number>();
 
-	/** A round begins: these commands wait. */
+	/** A round begins: these commands wait, and are to run in the order given back. */
 	begin(waiting: Running[]): Running[] {
 		this.#guards.clear();
-		if (this.#commands.size === 0) return waiting;
-		const others = waiting.filter((running) => !this.#commands.has(running));
-		return waiting.filter((running) => this.#commands.has(running)).concat(others);
+		if (!waiting.some(isScanning)) return waiting;
+		return waiting.filter(isScanning).concat(waiting.filter((running) => !isScanning(running)));
 	}
 
 	/** A command needs a scan, which this round fetches if nothing else is on its way. */
-	missed(running: Running, tx: Transaction, isFetched: boolean): void {
-		if (tx.missingScans.length === 0) return;
-		this.#commands.add(running);
-		if (isFetched) for (const { guard } of tx.missingScans) this.#guards.add(guard);
+	missed(running: Running, { missingScans }: Transaction, isFetched: boolean): void {
+		if (missingScans.length === 0) return;
+		running.scanTicket ||= ++this.#tickets;
+		if (!isFetched) return;
+		for (const { guard } of missingScans)
+			if ((this.#guards.get(guard) ?? running.scanTicket) >= running.scanTicket)
+				this.#guards.set(guard, running.scanTicket);
 	}
 
-	/** Whether a command that has run is to do so in the next round instead. */
-	holdsBack(running: Running, tx: Transaction): boolean {
-		if (this.#guards.size === 0 || running.hasYielded) return false;
-		if (!tx.writes.some(({ key }) => this.#guards.has(key))) return false;
-		running.hasYielded = true;
-		return true;
-	}
-
-	/** A command has run, or will not. */
-	done(running: Running): void {
-		running.hasYielded = false;
-		if (this.#commands.size > 0) this.#commands.delete(running);
+	/** Whether a command that has run is to do so in a later round instead. */
+	holdsBack(running: Running, { writes }: Transaction): boolean {
+		// Once held back it lets those go first that were there then, and no others before it has run.
+		const upTo = running.yieldsUpTo || this.#tickets;
+		const isHeld =
+			this.#guards.size > 0 && writes.some(({ key }) => (this.#guards.get(key) ?? Number.POSITIVE_INFINITY) <= upTo);
+		running.yieldsUpTo = isHeld ? upTo : 0;
+		return isHeld;
 	}
 }
+
+const isScanning = ({ scanTicket }: Running): boolean => scanTicket > 0;

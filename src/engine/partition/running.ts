@@ -10,8 +10,10 @@ export interface Running {
 	until: number;
 	/** Its caller was told that the store does not answer: it is not to run again. */
 	isOver: boolean;
-	/** Whether it has let a scan of what it writes go first since it last ran. */
-	hasYielded: boolean;
+	/** Its place among commands whose scan was put off; 0 when none was. */
+	scanTicket: number;
+	/** The last of those that it lets go first, as they scan what it writes; 0 when it was not held back since it ran. */
+	yieldsUpTo: number;
 	resolve(outcome: Outcome): void;
 	reject(error: unknown): void;
 }

@@ -32,9 +32,9 @@ export class StoreLine {
 	openings = 0;
 	readonly #options: StoreLineOptions;
 	#troubleSince: number | undefined;
-	/** When it last answered, and whether what was asked after that has failed. */
+	/** When it last answered, and what was wrong with what was asked after that. */
 	#heardAt = Number.NEGATIVE_INFINITY;
-	#isFailing = false;
+	#failure: unknown;
 
 	constructor(options: StoreLineOptions) {
 		this.#options = options;
@@ -48,12 +48,12 @@ export class StoreLine {
 		try {
 			answer = await question(store, partition);
 		} catch (error) {
-			this.#isFailing = true;
+			this.#failure = error;
 			throw error;
 		}
 		this.time.hear(answer.time, sentAt);
 		this.#heardAt = clock.monotonic();
-		this.#isFailing = false;
+		this.#failure = undefined;
 		// A store may wait for its servers by itself: what others asked of it has waited as long.
 		if (this.#heardAt - sentAt > OUTAGE_MS) this.opened();
 		return answer;
@@ -66,8 +66,8 @@ export class StoreLine {
 	): Promise<T> {
 		return new Promise((resolve, reject) => {
 			const disarm = this.#options.clock.setTimer(ms, () => {
-				this.#isFailing = true;
-				reject(new StoreError(`no answer within ${ms} ms`, { applied: "no", passing: true }));
+				this.#failure = new StoreError(`no answer within ${ms} ms`, { applied: "no", passing: true });
+				reject(this.#failure);
 			});
 			this.ask(question).finally(disarm).then(resolve, reject);
 		});
@@ -75,7 +75,12 @@ export class StoreLine {
 
 	/** Whether the store has answered since a monotonic time, and nothing that was asked after that has failed. */
 	isHeardSince(at: number): boolean {
-		return this.#heardAt >= at && !this.#isFailing;
+		return this.#heardAt >= at && this.#failure === undefined;
+	}
+
+	/** What was wrong with what was asked last; undefined when it was answered. */
+	get failure(): unknown {
+		return this.#failure;
 	}
 
 	/** How long nothing has worked, in milliseconds. */
@@ -114,10 +119,11 @@ export const storeRefusal = (error: unknown): Error =>
 	refusalError(refuse(error instanceof StoreError ? error.code : "store_unavailable"), error);
 
 /** What a caller is told whose time is over before the store has said what became of the command. */
-export function unanswered(applied: "no" | "unknown"): Error {
+export function unanswered(applied: "no" | "unknown", cause: unknown): Error {
 	const fate = applied === "no" ? "has not been done and will not be" : "may have been done, or may be yet";
 	return new FlowFabricError("store_unavailable", {
 		message: `the store has not answered in time; what was asked ${fate}`,
 		details: { applied },
+		cause,
 	});
 }
