@@ -171,6 +171,7 @@ function limits(): string {
 		`| nesting of JSON | ${MAX_NESTING} levels |`,
 		"| head of a request | 16 KiB |",
 		"| time for a request to arrive | 30 s, its head 10 s |",
+		"| time from its beginning to its answer | 30 s, under `/v1/admin` 120 s; a call that waits has its wait beside that; then `request_timeout` |",
 		"| one wait (`waitMs`, `timeoutMs`) | 30 s |",
 		"",
 		"A larger body is 413 `payload_too_large` with `details: {limit, route}`; another content type than `application/json` is",

@@ -3,6 +3,7 @@ import { FlowFabricError } from "../contract/errors.ts";
 import type { LocalBackend } from "../engine/local-backend.ts";
 import { type OpenOptions, openBackend } from "../library/open.ts";
 import { startServer } from "../server/server.ts";
+import { logFault } from "./log.ts";
 import { SERVER_SETTINGS } from "./settings/server-settings.ts";
 import { type Setting, SettingError, type Values } from "./settings/setting.ts";
 import { withoutPassword } from "./settings/values.ts";
@@ -24,7 +25,7 @@ export async function host(settings: ServerSettings, log: Logger): Promise<Hoste
 		sweepMs,
 		...scannersOf(settings),
 		...(partitions === undefined ? undefined : { partitions }),
-		onFault: ({ about, error }) => log.warn({ err: error }, about),
+		onFault: (fault) => logFault(log, fault),
 	}).catch((error: unknown) => {
 		throw explainStore(error);
 	});

@@ -1,6 +1,9 @@
 import { Writable } from "node:stream";
 import pretty from "pino-pretty";
+import { FlowFabricError } from "../contract/errors.ts";
+import { type Fault, wordsOf } from "../engine/fault-log.ts";
 import { makeLog, type ServerLog } from "../server/log.ts";
+import { StoreError } from "../store/port.ts";
 import type { LOG_FORMATS, LOG_LEVELS } from "./settings/server-settings.ts";
 import type { Output } from "./terminal.ts";
 
@@ -23,4 +26,17 @@ export function logTo(output: Output, { logLevel, logFormat }: LogSettings): Ser
 	});
 	const readable = pretty({ colorize: output.isTTY === true, ignore: "pid,hostname", sync: true, destination });
 	return makeLog({ level: logLevel, write: (line) => void readable.write(line) });
+}
+
+/** What an engine tells of faults, as log lines. Only a mistake of the program itself is shown with where it was made. */
+export function logFault(log: ServerLog, { about, error, count, subjects }: Fault): void {
+	const isOurs = !(error instanceof Error) || error instanceof FlowFabricError || error instanceof StoreError;
+	log.warn(
+		{
+			...(count > 0 ? { count } : undefined),
+			...(subjects.length > 0 ? { subjects } : undefined),
+			...(error === undefined ? undefined : isOurs ? { error: wordsOf(error) } : { err: error }),
+		},
+		about,
+	);
 }

@@ -8,6 +8,14 @@ export interface Clock {
 	defer(callback: () => void): void;
 }
 
+/** What a promise comes to, or undefined when it has come to nothing in this time; it goes on then, unobserved. */
+export function within<T>(clock: Clock, ms: number, promise: Promise<T>): Promise<T | undefined> {
+	return new Promise((resolve, reject) => {
+		const disarm = clock.setTimer(ms, () => resolve(undefined));
+		promise.then(resolve, reject).finally(disarm);
+	});
+}
+
 const MAX_TIMER_MS = 2_147_483_647;
 
 export const systemClock: Clock = {

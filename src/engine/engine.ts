@@ -15,10 +15,13 @@ import { ClaimRequests } from "./claims/claim-requests.ts";
 import { PausedLanes } from "./claims/paused-lanes.ts";
 import { grantRequests, leaseRequests } from "./claims/request-kinds.ts";
 import { DutyLog } from "./duties/duty-log.ts";
+import { ErrandQueue } from "./duties/errand-queue.ts";
 import { LaneKeeper } from "./duties/lane-keeper.ts";
+import type { TimerFailure } from "./duties/partition-timer.ts";
 import { RouteKeeper } from "./duties/route-keeper.ts";
 import { Scanners } from "./duties/scanners.ts";
 import { TimerService } from "./duties/timer-service.ts";
+import { type Fault, type FaultClass, FaultLog } from "./fault-log.ts";
 import { Preferences } from "./fleet/preferences.ts";
 import { type LiveEngine, Presence, type PresenceTimes } from "./fleet/presence.ts";
 import { Registry } from "./fleet/registry.ts";
@@ -28,6 +31,7 @@ import { NoticeRouter } from "./notice-router.ts";
 import type { EngineObserver } from "./observer.ts";
 import type { BatchReport } from "./partition/batch-sender.ts";
 import { PartitionRunner } from "./partition/partition-runner.ts";
+import { PARTITION_PATIENCE_MS } from "./partition/store-line.ts";
 import type { UnitDraft } from "./partition/unit-draft.ts";
 import { PartitionChooser } from "./partition-chooser.ts";
 import { Throughput } from "./reading/throughput.ts";
@@ -39,8 +43,8 @@ export interface EngineOptions {
 	clock?: Clock;
 	random?: () => number;
 	kernel?: Kernel;
-	/** Told of faults, one line each; nothing is printed otherwise. */
-	onFault?: (fault: { about: string; error: unknown }) => void;
+	/** Told of faults, at most once a minute of each class; nothing is printed otherwise. */
+	onFault?: (fault: Fault) => void;
 	cachedRecords?: number;
 	/** How often what is not due at a time of its own is looked over (5 min). */
 	sweepMs?: number;
@@ -64,8 +68,8 @@ export interface EngineCounters {
 }
 
 const DEFAULT_CACHED_RECORDS = 20_000;
-/** How soon it is said again that the store refuses changes. */
-const REFUSED_AGAIN_MS = 60_000;
+/** Errands of a type that are under way at once, and that wait. */
+const ERRANDS = { inFlight: 8, backlog: 256 };
 
 /**
  * The machinery of one engine: a runner, a timer and queue heads per partition, and one dispatcher for claims. It knows
@@ -100,14 +104,13 @@ export class Engine {
 	observer: EngineObserver | undefined;
 	readonly pausedLanes: PausedLanes;
 	readonly #timers: TimerService;
+	readonly #errands: ErrandQueue<Errand>;
 	readonly #notices: NoticeRouter;
 	readonly #scanners: Scanners;
 	/** Absent on a store that nobody else can have open. */
 	readonly #presence: Presence | undefined;
 	readonly #preferences: Preferences;
-	readonly #onFault: NonNullable<EngineOptions["onFault"]>;
-	readonly #skippedFor = new Set<string>();
-	#refusedAt = Number.NEGATIVE_INFINITY;
+	readonly #faults: FaultLog;
 	#closed = false;
 
 	constructor(options: EngineOptions) {
@@ -117,11 +120,11 @@ export class Engine {
 		this.kernel = options.kernel ?? theKernel;
 		const scannerFilterName = options.scannerFilter ? filterName(options.scannerFilter) : "";
 		this.scannerFilter = scannerFilterName === "" ? undefined : options.scannerFilter;
-		const onFault = options.onFault ?? (() => {});
-		this.#onFault = (fault) => {
-			this.observer?.fault();
-			onFault(fault);
-		};
+		this.#faults = new FaultLog({
+			clock: this.clock,
+			count: () => this.observer?.fault(),
+			tell: options.onFault ?? (() => {}),
+		});
 		const { partitions } = this.store;
 		const idMint = new UuidMint(() => Date.now(), options.randomHex);
 		const engineId = options.engineId ?? idMint.next();
@@ -141,7 +144,7 @@ export class Engine {
 					onQueued: (queue, at) => queue.startsWith(ELIGIBLE) && this.dispatcher.work.hasWork(at, queue),
 					onCommitted: (unit, at) => this.#committed(unit, at),
 					onAbandoned: (unit, at) => this.#abandoned(unit, at),
-					onCorrupt: (key, why) => this.#onFault({ about: `record ${key} cannot be read: ${why}`, error: undefined }),
+					onCorrupt: (key, why) => this.fault("a record cannot be read", why, key),
 					onBatch: (batch) => this.#count(batch),
 					onRefused: (error) => this.#refused(partition, error),
 				}),
@@ -183,11 +186,17 @@ export class Engine {
 			preferred: (lane) => this.#preferences.inLane(lane),
 			examine: (namespace, places) => this.routes.examine(namespace, places),
 			onPaused: (partition, namespace, lane) => this.pausedLanes.found(partition, namespace, lane),
-			onSkipped: (_, error) => this.#skipped(error),
+			onSkipped: (partition, error) => {
+				this.observer?.skipped();
+				this.fault("partitions that cannot be read are passed over", error, `partition ${partition}`);
+			},
 		});
 		const requests = { runners, dispatcher: this.dispatcher, kernel, mint: this.mint };
 		this.claimRequests = new ClaimRequests({ ...requests, kind: leaseRequests });
 		this.grantRequests = new ClaimRequests({ ...requests, kind: grantRequests });
+		this.#errands = new ErrandQueue<Errand>({
+			spread_lane: { ...ERRANDS, run: ({ home }) => this.lanes.spread(home, PARTITION_PATIENCE_MS) },
+		});
 		this.#timers = new TimerService({
 			runners: this.runners,
 			clock: this.clock,
@@ -198,11 +207,8 @@ export class Engine {
 				this.duties.ran("due", startedAt, durationMs, { items });
 				for (const [duty, run] of done) this.duties.ran(duty, startedAt, durationMs, run);
 			},
-			onErrand: (errand) => this.#run(errand),
-			onFailure: (key, error, parked) => {
-				this.duties.failed("due");
-				this.#onFault({ about: parked ? `${key} is parked` : key, error });
-			},
+			onErrand: (key, errand) => this.#errands.add(key, errand),
+			onFailure: (failure) => this.#dueFailed(failure),
 		});
 		const { work } = this.dispatcher;
 		this.#notices = new NoticeRouter({ runners, clock: this.clock, work, timers: this.#timers, watchers });
@@ -219,7 +225,7 @@ export class Engine {
 			now: () => this.now(),
 			onChanged: (changed) => this.#notices.lookAnew(changed),
 			onMended: (partition, entries) => this.#notices.mended(partition, entries),
-			onFault: (about, error) => this.#onFault({ about, error }),
+			faults: this.#faults,
 		});
 		const meetingPlace = this.runners[ENGINES_SLOT % partitions];
 		this.#presence =
@@ -232,7 +238,7 @@ export class Engine {
 						...(options.presence ? { times: options.presence } : undefined),
 						claims: () => this.dispatcher.waiting.lanes(),
 						onLive: (engines) => this.#shareWith(engines),
-						onFailure: (error) => this.#onFault({ about: "other engines could not be told of this one", error }),
+						onFailure: (error) => this.fault("other engines could not be told of this one", error),
 					})
 				: undefined;
 		this.store.onNotice((notice) => this.#notices.noticed(notice));
@@ -277,7 +283,7 @@ export class Engine {
 
 	/** True when nothing runs and nothing is due. */
 	get idle(): boolean {
-		return this.runners.every((runner) => runner.idle) && this.#timers.idle;
+		return this.runners.every((runner) => runner.idle) && this.#timers.idle && this.#errands.idle;
 	}
 
 	get closed(): boolean {
@@ -288,8 +294,9 @@ export class Engine {
 		if (this.#closed) throw new FlowFabricError("shutting_down");
 	}
 
-	fault(about: string, error: unknown): void {
-		this.#onFault({ about, error });
+	/** Something went wrong that the engine survives; `subject` is what it befell. */
+	fault(about: FaultClass, error: unknown, subject?: string): void {
+		this.#faults.report(about, error, subject === undefined ? [] : [subject]);
 	}
 
 	async close(): Promise<void> {
@@ -300,9 +307,11 @@ export class Engine {
 		this.routes.close();
 		this.dispatcher.close();
 		this.watchers.changedAll();
+		this.#errands.close();
 		await this.#timers.close();
 		await this.#presence?.close();
 		await Promise.all(this.runners.map((runner) => runner.close()));
+		this.#faults.close();
 		await this.store.close();
 	}
 
@@ -342,9 +351,11 @@ export class Engine {
 		for (const { namespace } of events) if (namespace !== told) this.watchers.changed(logSubject((told = namespace)));
 	}
 
-	/** Something a tick could not do in one partition. */
-	async #run(errand: Errand): Promise<void> {
-		await this.lanes.spread(errand.home);
+	#dueFailed({ partition, key, duty, error, isParked }: TimerFailure): void {
+		this.duties.failed(duty ?? "due");
+		if (key === undefined) this.fault("what is due could not be looked at", error, `partition ${partition}`);
+		else if (isParked) this.fault("items that keep failing are parked for a minute", error, key);
+		else this.fault("what is due could not be done and is tried again", error, key);
 	}
 
 	/** Whoever looked while the unit was on its way may have found its queues empty. */
@@ -354,22 +365,10 @@ export class Engine {
 		}
 	}
 
-	/** Counted every time, told of once for each kind of reason. */
-	#skipped(error: unknown): void {
-		this.observer?.skipped();
-		const reason = String(error instanceof Error && error.cause ? error.cause : error).replace(/\d+/g, "#");
-		if (this.#skippedFor.has(reason)) return;
-		this.#skippedFor.add(reason);
-		this.#onFault({ about: "partitions that cannot be read are passed over", error });
-	}
-
 	/** It befalls every call for as long as it lasts. */
 	#refused(partition: number, error: unknown): void {
 		this.writes.refused(partition, error);
-		const now = this.clock.monotonic();
-		if (now - this.#refusedAt < REFUSED_AGAIN_MS) return;
-		this.#refusedAt = now;
-		this.#onFault({ about: "the store refuses changes", error });
+		this.fault("the store refuses changes", error, `partition ${partition}`);
 	}
 
 	/** Engines that hear of each other share out; while they differ about who is there, some partitions have two or none. */

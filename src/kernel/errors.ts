@@ -73,7 +73,11 @@ export const ERRORS = {
 	store_unavailable: { status: 503, retryable: true, message: "the store did not answer, or takes nothing now" },
 	unreachable: { status: 503, retryable: true, message: "the server could not be reached" },
 	shutting_down: { status: 503, retryable: true, message: "the engine is shutting down" },
-	request_timeout: { status: 504, retryable: true, message: "the request did not arrive in time" },
+	request_timeout: {
+		status: 504,
+		retryable: true,
+		message: "the request did not arrive, or was not answered, in time",
+	},
 	wait_timeout: { status: 504, retryable: true, message: "the wait ended before the execution did" },
 } as const satisfies Record<string, ErrorEntry>;
 

@@ -2,6 +2,7 @@ import type { Clock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import { type ScannerRestriction, scannerFilterOf } from "../contract/scanners.ts";
 import { Engine } from "../engine/engine.ts";
+import { type Fault, faultLine } from "../engine/fault-log.ts";
 import { LocalBackend } from "../engine/local-backend.ts";
 import { FORMAT, indexOf, migrate } from "../kernel/format.ts";
 import { openStore } from "../store/open.ts";
@@ -19,8 +20,11 @@ export interface OpenOptions {
 	scanners?: ScannerRestriction;
 	/** Who acts, in events and as `createdBy`. */
 	actor?: string;
-	/** Told of faults the engine meets and survives, and at the start of what the store's set-up puts at risk. */
-	onFault?: (fault: { about: string; error: unknown }) => void;
+	/**
+	 * Told of faults the engine meets and survives, at most once a minute of each class with how often it happened, and at
+	 * the start of what the store's set-up puts at risk.
+	 */
+	onFault?: (fault: Fault) => void;
 	/** For tests: the store's time, how an engine waits, and how often one that is alone says that it is there. */
 	testClock?: { now: () => number; clock: Clock; aloneMs?: number };
 }
@@ -40,9 +44,8 @@ export async function openBackend(url: string, options: OpenOptions): Promise<Lo
 		...(partitions === undefined ? undefined : { partitions }),
 		...(testClock ? { testClock: testClock.now } : undefined),
 	});
-	const onFault =
-		options.onFault ?? (({ about, error }) => quietLogger.warn(`${about}${error ? `: ${String(error)}` : ""}`));
-	for (const about of store.warnings ?? []) onFault({ about, error: undefined });
+	const onFault = options.onFault ?? ((fault) => quietLogger.warn(faultLine(fault)));
+	for (const about of store.warnings ?? []) onFault({ about, error: undefined, count: 1, subjects: [] });
 	const engine = new Engine({
 		store,
 		scannerFilter,

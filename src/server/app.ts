@@ -79,7 +79,7 @@ export async function makeApp(
 		...healthRoutes(context, { backend, tokens, openMetrics }),
 	];
 	if (docs) routes.push(...inArea("health", [openApiRoute(() => apiDocument(app, routes))]));
-	addRoutes(app, context, tokens, routes);
+	addRoutes(app, context, tokens, requestTimeout, routes);
 	await app.ready();
 	return { app, guarded: tokens.guarded };
 }

@@ -48,7 +48,10 @@ export interface ServerOptions {
 	pools?: Partial<Record<PoolName, number>>;
 	/** Most open connections (8192). */
 	maxConnections?: number;
-	/** How long a request may take to arrive (30000). */
+	/**
+	 * How long a request may take from its beginning until it has arrived, and until it is answered (30000): for the answer
+	 * four times as long where it is about administration, and longer by its own wait where it waits for something.
+	 */
 	requestTimeoutMs?: number;
 	/** How long an idle connection is kept (72000). */
 	keepAliveMs?: number;

@@ -1,4 +1,5 @@
 import type { FastifyReply } from "fastify";
+import { isOverdue } from "./answer-deadline.ts";
 import type { ServerContext } from "./server-context.ts";
 
 /** Why a wait was called off. */
@@ -57,10 +58,10 @@ export async function waiting<T>(
 	}
 }
 
-/** Calls `lost` if the reply does not reach the network, at once or later. */
+/** Calls `lost` if the reply does not reach the network, at once or later, or another was given in its place. */
 export function ifUndelivered(reply: FastifyReply, lost: () => void): void {
 	const { raw } = reply;
-	if (raw.destroyed || raw.socket?.destroyed) {
+	if (isOverdue(reply) || raw.destroyed || raw.socket?.destroyed) {
 		lost();
 		return;
 	}

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import type { Fault } from "../../src/engine/fault-log.ts";
 import { slotOfId } from "../../src/kernel/ids.ts";
 import { LIST } from "../../src/kernel/placement.ts";
 import { type IndexEntry, StoreError, unitOf } from "../../src/store/port.ts";
@@ -7,10 +8,10 @@ import { EngineGroup, type Member } from "./engine-group.ts";
 const SWEEP_MS = 300_000;
 const DAY_MS = 86_400_000;
 let group: EngineGroup;
-let faults: string[];
+let faults: Fault[];
 afterEach(() => group.close());
 
-const start = (name = "one"): Promise<Member> => group.start(name, { onFault: ({ about }) => faults.push(about) });
+const start = (name = "one"): Promise<Member> => group.start(name, { onFault: (fault) => faults.push(fault) });
 
 async function begin(partitions: number): Promise<Member> {
 	group = new EngineGroup(partitions);
@@ -79,7 +80,8 @@ describe("the index reconciler", () => {
 		await group.clock.advance(20_000);
 		expect((await waiting).map((claimed) => claimed.id)).toEqual([id]);
 		expect(await rowOf(engine)).toMatchObject({ runs: 1, items: 1, errors: 0 });
-		expect(faults).toEqual([expect.stringMatching(new RegExp(`^index entry of ${id} in eligible,.* is there again$`))]);
+		const subjects = [expect.stringMatching(new RegExp(`^${id} in eligible,.* is there again$`))];
+		expect(faults).toEqual([{ about: "index entries were mended", error: undefined, count: 1, subjects }]);
 	});
 
 	it("lets time come for work that had lost its due time", async () => {
@@ -178,7 +180,7 @@ describe("the index reconciler", () => {
 		await group.store.commit(0, { engine: "spoiler", number: 1, at: time, units: [spoil] });
 		await group.clock.advance(3 * SWEEP_MS);
 		expect(await rowOf({ backend, ...member })).toMatchObject({ items: 0, errors: 1 });
-		expect(faults.filter((about) => about.includes(id) && about.includes("left alone"))).toHaveLength(1);
+		expect(faults.filter(({ about }) => about.includes("left alone"))).toMatchObject([{ count: 1, subjects: [id] }]);
 		expect(await entriesIn("eligible,")).toHaveLength(1);
 	});
 

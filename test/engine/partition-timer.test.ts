@@ -4,7 +4,7 @@ import type { PartitionRunner } from "../../src/engine/partition/partition-runne
 import type { QueuePosition } from "../../src/store/port.ts";
 import { VirtualClock } from "../virtual-clock.ts";
 
-const quiet = { random: () => 0, onPass: () => {}, onErrand: async () => {} };
+const quiet = { random: () => 0, onPass: () => {}, onErrand: async () => "done" as const };
 
 it("what is due anew while a pass goes on is seen to, although the pass has seen to it before", async () => {
 	const clock = new VirtualClock();
@@ -34,7 +34,7 @@ it("what is due anew while a pass goes on is seen to, although the pass has seen
 		clock,
 		shared: true,
 		...quiet,
-		onFailure: (_, error) => expect.fail(String(error)),
+		onFailure: ({ error }) => expect.fail(String(error)),
 	});
 	timer.look();
 	await clock.advance(10);
@@ -54,7 +54,7 @@ it("a timer that was set before the store's clock was put on is set anew when th
 			return { time: storeNow(), entries: [] };
 		},
 	} as unknown as PartitionRunner;
-	const onFailure = (_: string, error: unknown) => expect.fail(String(error));
+	const onFailure = ({ error }: { error: unknown }) => expect.fail(String(error));
 	const timer = new PartitionTimer({ runner, clock, shared: true, ...quiet, onFailure });
 	const due = clock.now() + 3000;
 	timer.expect(due);
@@ -88,7 +88,7 @@ it.each([false, true])(
 				return { ok: true, duty: "delayed_promoter" };
 			},
 		} as unknown as PartitionRunner;
-		const onFailure = (_: string, error: unknown) => expect.fail(String(error));
+		const onFailure = ({ error }: { error: unknown }) => expect.fail(String(error));
 		const timer = new PartitionTimer({ runner, clock, shared, ...quiet, onFailure });
 		timer.expect(due);
 		await clock.advance(200);

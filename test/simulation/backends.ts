@@ -3,12 +3,14 @@ import type { Execution } from "../../src/contract/replies.ts";
 import type { Caller } from "../../src/engine/calls/session.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
+import type { TickOutcome } from "../../src/kernel/ticking.ts";
 
 /** Bugs the calls, or what an engine remembers between them, can have. */
 export interface BackendBugs {
 	readsFromCache?: boolean;
 	registryFromCache?: boolean;
 	readersUnbound?: boolean;
+	errandAwaited?: boolean;
 }
 
 /** The interface of an engine, with the bugs that are planted in it. */
@@ -17,7 +19,21 @@ export function backendOn(engine: Engine, bugs: BackendBugs): LocalBackend {
 	if (bugs.readsFromCache) remember(backend);
 	if (bugs.registryFromCache) rememberWorkers(engine);
 	if (bugs.readersUnbound) unbindReaders(backend);
+	if (bugs.errandAwaited) awaitErrands(engine);
 	return backend;
+}
+
+/** What a tick starts in other partitions is done before the tick is over. */
+function awaitErrands({ runners, lanes }: Engine): void {
+	for (const runner of runners) {
+		const run = runner.run.bind(runner);
+		runner.run = async (...given) => {
+			const outcome = await run(...given);
+			const { errand } = outcome as Partial<Extract<TickOutcome, { ok: true }>>;
+			if (errand) await lanes.spread(errand.home).catch(() => {});
+			return outcome;
+		};
+	}
 }
 
 function remember({ executions }: LocalBackend): void {

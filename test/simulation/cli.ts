@@ -22,12 +22,14 @@ const bugs = bugName === undefined ? {} : plantedBugs[bugName];
 const startedAt = performance.now();
 for (let seed = from; seed < from + seeds; seed++) {
 	const finding = await simulate(seed, steps, bugs);
-	if (finding) {
+	if (finding && bugName !== undefined && !finding.isViolation) {
+		process.stdout.write(`seed ${seed} broke down without a violation: ${finding.error.message}\n`);
+	} else if (finding) {
 		process.stdout.write(`\nseed ${seed} of ${steps} steps: ${finding.error.message}\n`);
 		process.stdout.write(
 			`again: npm run simulate -- --from ${seed} --seeds 1 --steps ${steps}${bugName ? ` --bug "${bugName}"` : ""}\n`,
 		);
-		if (finding.error.name !== "Violation") process.stdout.write(`${finding.error.stack}\n`);
+		if (!finding.isViolation) process.stdout.write(`${finding.error.stack}\n`);
 		process.exit(1);
 	}
 	const done = seed - from + 1;

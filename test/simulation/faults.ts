@@ -1,6 +1,6 @@
 import type { Claimants } from "./claimants.ts";
 import type { Node } from "./cluster.ts";
-import { noFaults } from "./sim-store.ts";
+import { noFaults, type SimPartition } from "./sim-store.ts";
 import type { Stage } from "./stage.ts";
 
 /** Something goes wrong; what can mend itself does so after a while. */
@@ -8,7 +8,17 @@ export function strike(stage: Stage, claimants: Claimants): void {
 	const { random, cluster, network, world } = stage;
 	const slot = random.integer(0, cluster.nodes.length - 1);
 	const node = cluster.nodes[slot] as Node;
-	const fault = random.weighted({ crash: 3, leave: 2, pause: 3, deaf: 2, down: 2, full: 1, clock: 2, worker: 2 });
+	const fault = random.weighted({
+		crash: 3,
+		leave: 2,
+		pause: 3,
+		deaf: 2,
+		down: 2,
+		hang: 1,
+		full: 1,
+		clock: 2,
+		worker: 2,
+	});
 	switch (fault) {
 		case "crash":
 			cluster.crash(slot);
@@ -34,6 +44,12 @@ export function strike(stage: Stage, claimants: Claimants): void {
 			});
 			return;
 		}
+		case "hang": {
+			const partition = random.pick(network.partitions);
+			partition.hang();
+			world.after(random.integer(10, 7000), () => partition.wake());
+			return;
+		}
 		case "clock":
 			stage.clockOffset += random.integer(-20_000, 20_000);
 			return;
@@ -42,13 +58,19 @@ export function strike(stage: Stage, claimants: Claimants): void {
 	}
 }
 
+/** It answers whatever it is asked. */
+export function heal(partition: SimPartition): void {
+	partition.down = partition.full = false;
+	partition.wake();
+}
+
 /** Nothing goes wrong any more, and every engine runs; what an engine had begun before it stood still is yet to come. */
 export function appease(stage: Stage): void {
 	const { cluster, network } = stage;
 	stage.calm = true;
 	network.faults = noFaults;
 	stage.replyLost = 0;
-	for (const partition of network.partitions) partition.down = partition.full = false;
+	for (const partition of network.partitions) heal(partition);
 	cluster.nodes.forEach((node, slot) => {
 		node.host.pausedUntil = 0;
 		if (!node.host.alive) cluster.start(slot);

@@ -1,5 +1,8 @@
 import { arrival } from "./act-arrival.ts";
+import { errand } from "./act-errand.ts";
 import { grant } from "./act-grant.ts";
+import { hotGuard } from "./act-hot-guard.ts";
+import { outage } from "./act-outage.ts";
 import { pause } from "./act-pause.ts";
 import { turns } from "./act-turns.ts";
 import { Claimants } from "./claimants.ts";
@@ -17,6 +20,9 @@ import { Violation } from "./violation.ts";
 
 /** Enough for the slow sweep of every engine, which is the last net under all that was missed. */
 const DRAIN_ROUNDS = 900;
+
+/** Acts at the end of a history, out of all there are. */
+const ACTS = 3;
 
 /** One seeded history: random commands and faults against a cluster, then calm, then everything must have ended. */
 export class Scenario {
@@ -161,8 +167,8 @@ export class Scenario {
 	async #closingActs(): Promise<void> {
 		const stage = this.#stage;
 		const calm = new Calm(stage);
-		const acts = [arrival, pause, grant, turns];
-		for (let n = 0; n < 2; n++) {
+		const acts = [arrival, pause, grant, turns, errand, hotGuard, outage];
+		for (let n = 0; n < ACTS; n++) {
 			const [act] = acts.splice(stage.random.integer(0, acts.length - 1), 1);
 			await act?.(calm);
 			// Claims that wait come to their end, and engines forget which lanes they were claimed from for.

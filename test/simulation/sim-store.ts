@@ -52,10 +52,34 @@ export class SimPartition extends MemoryPartition {
 	down = false;
 	/** Takes nothing that starts work. */
 	full = false;
+	/** What came while it said nothing; undefined unless it hangs. */
+	#held: (() => void)[] | undefined;
 
 	constructor(index: number, bugs: StoreBugs) {
 		super(index);
 		this.#bugs = bugs;
+	}
+
+	get isHung(): boolean {
+		return this.#held !== undefined;
+	}
+
+	/** From now on it says nothing, as a process that was stopped. */
+	hang(): void {
+		this.#held ??= [];
+	}
+
+	/** It goes on, with all that has come meanwhile. */
+	wake(): void {
+		const held = this.#held ?? [];
+		this.#held = undefined;
+		for (const arrive of held) arrive();
+	}
+
+	/** True when it will be done once the partition wakes. */
+	holds(arrive: () => void): boolean {
+		this.#held?.push(arrive);
+		return this.isHung;
 	}
 
 	protected override recall(batch: Batch): CommitReply | undefined {
@@ -103,6 +127,8 @@ export interface SimNetwork {
 }
 
 const TIMEOUT_MS = 400;
+/** How long a connection waits for a server that is there and says nothing. */
+const HUNG_TIMEOUT_MS = 5000;
 
 /** One engine's connection to the store: everything takes time, and may be lost, repeated or out of order. */
 export class SimStore implements Store {
@@ -265,6 +291,7 @@ export class SimStore implements Store {
 			const fail = (applied: "no" | "unknown", ms: number) =>
 				world.after(ms, () => reject(new StoreError("the store did not answer", { applied })), this.#host);
 			const arrive = () => {
+				if (at.holds(arrive)) return void fail("unknown", HUNG_TIMEOUT_MS);
 				// A connection that is refused says so; a reply that is lost says nothing.
 				if (refuses(at)) return void fail("no", this.#latency());
 				const answer = question(at, at.tell(this.#network.clock()));
@@ -273,7 +300,8 @@ export class SimStore implements Store {
 			};
 			if (random.chance(faults.requestLost)) fail("unknown", TIMEOUT_MS);
 			else world.after(this.#latency(), arrive);
-			if (again) world.after(this.#latency() + random.integer(0, 3 * TIMEOUT_MS), () => refuses(at) || again(at, 0));
+			const repeat = () => at.holds(repeat) || refuses(at) || again?.(at, 0);
+			if (again) world.after(this.#latency() + random.integer(0, 3 * TIMEOUT_MS), repeat);
 		});
 	}
 }

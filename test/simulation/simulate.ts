@@ -1,11 +1,31 @@
+import { StoreProbe } from "../../src/engine/claims/store-probe.ts";
 import { BatchBuilder } from "../../src/engine/partition/batch-builder.ts";
+import { PendingScans } from "../../src/engine/partition/pending-scans.ts";
 import { Scenario } from "./scenario.ts";
-import type { Bugs } from "./stage.ts";
+import type { Bugs, RunnerBugs } from "./stage.ts";
+import { Violation } from "./violation.ts";
 
 export interface Finding {
 	seed: number;
 	steps: number;
 	error: Error;
+	/** Whether somebody saw what must not happen. A program that crashes over a bug has not noticed it. */
+	isViolation: boolean;
+}
+
+/** Plants the bugs that are in the way an engine is made; returns how to take them out. */
+function plant(bugs: RunnerBugs): () => void {
+	const { concerns } = BatchBuilder.prototype;
+	const { holdsBack } = PendingScans.prototype;
+	const { isThere } = StoreProbe.prototype;
+	if (bugs.undecidedRead) BatchBuilder.prototype.concerns = () => false;
+	if (bugs.scanPutOff) PendingScans.prototype.holdsBack = () => false;
+	if (bugs.silenceIsNoWork) StoreProbe.prototype.isThere = async () => true;
+	return () => {
+		BatchBuilder.prototype.concerns = concerns;
+		PendingScans.prototype.holdsBack = holdsBack;
+		StoreProbe.prototype.isThere = isThere;
+	};
 }
 
 /** Runs one seed; the same seed, steps and bugs always give the same history. What happened is counted in `seen`. */
@@ -16,15 +36,14 @@ export async function simulate(
 	seen?: Map<string, number>,
 ): Promise<Finding | undefined> {
 	const scenario = new Scenario(seed, bugs);
-	const { concerns } = BatchBuilder.prototype;
-	if (bugs.undecidedRead) BatchBuilder.prototype.concerns = () => false;
+	const takeOut = plant(bugs);
 	try {
 		await scenario.run(steps);
 		return undefined;
 	} catch (error) {
-		return { seed, steps, error: error as Error };
+		return { seed, steps, error: error as Error, isViolation: error instanceof Violation };
 	} finally {
-		BatchBuilder.prototype.concerns = concerns;
+		takeOut();
 		for (const [what, count] of scenario.seen) seen?.set(what, (seen.get(what) ?? 0) + count);
 	}
 }
@@ -43,6 +62,9 @@ export const plantedBugs: Record<string, Bugs> = {
 	"9 unknown fields are dropped": { unknownFieldsDropped: true },
 	"9 unknown fields inside an attempt or a lease are dropped": { nestedFieldsDropped: true },
 	"a rule rests on what is still on its way": { undecidedRead: true },
+	"an errand is awaited inside the due pass": { errandAwaited: true },
+	"a scan is put off for ever": { scanPutOff: true },
+	"a store that says nothing has no work": { silenceIsNoWork: true },
 	"the fence is skipped": { fenceSkipped: true },
 	"a placement is dropped": { placementDropped: true },
 	"the idempotency record is lost": { idempotencyKeyLost: true },

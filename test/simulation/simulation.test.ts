@@ -21,6 +21,10 @@ const COMMON = [
 	"worker removed",
 	"turns taken",
 	"partitions changed hands",
+	"errands beside a sick partition",
+	"scans beside writers of their guard",
+	"claims refused in an outage",
+	"outages survived",
 ];
 
 /** `npm run simulate -- --from <seed> --seeds 1` replays what fails here. */

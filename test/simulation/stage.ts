@@ -15,9 +15,11 @@ import { settled, World } from "./world.ts";
 
 export type Bugs = StoreBugs & KernelBugs & SchedulingBugs & BackendBugs & RunnerBugs;
 
-/** Bugs of running commands while batches are on their way. */
-interface RunnerBugs {
+/** Bugs of running commands while batches are on their way, and of telling that the store is gone. */
+export interface RunnerBugs {
 	undecidedRead?: boolean;
+	scanPutOff?: boolean;
+	silenceIsNoWork?: boolean;
 }
 
 const MAX_LOSSES = 50;

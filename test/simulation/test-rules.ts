@@ -30,7 +30,7 @@ const memberKey = (group: string, token: string): Key<{ group: string }> => `mem
 const membersQueue = (group: string): string => `members,${group}`;
 
 export interface TestCommand {
-	op: "writeJournal" | "resetJournal" | "joinGroup" | "closeGroup";
+	op: "writeJournal" | "resetJournal" | "joinGroup" | "touchGroup" | "closeGroup" | "countGroup";
 	name: string;
 	token: string;
 }
@@ -59,6 +59,12 @@ function joinGroup(tx: Tx, { name, token }: TestCommand): Outcome {
 	return { ok: true };
 }
 
+/** Writes the guard and adds nothing. */
+function touchGroup(tx: Tx, { name }: TestCommand): Outcome {
+	tx.put(groupKey(name), { ...(tx.get(groupKey(name)) ?? { members: 0, closed: false, counted: 0 }) });
+	return { ok: true };
+}
+
 /** Counts by scanning; the guard is what makes the scan complete. */
 const closeGroup =
 	(guard: (name: string) => Key<object>) =>
@@ -67,6 +73,17 @@ const closeGroup =
 		tx.put(groupKey(name), { members: counted, closed: true, counted });
 		return { ok: true };
 	};
+
+/** Counts a group that is open; `members` is how many its own record says there are. */
+const countGroup =
+	(guard: (name: string) => Key<object>) =>
+	(tx: Tx, { name }: TestCommand): CountOutcome => ({
+		ok: true,
+		counted: tx.all(membersQueue(name), guard(name)).length,
+		members: tx.get(groupKey(name))?.members ?? 0,
+	});
+
+export type CountOutcome = Outcome<{ counted: number; members: number }>;
 
 /** Bugs the rules or the way they are run can have. */
 export interface KernelBugs {
@@ -83,6 +100,7 @@ export interface KernelBugs {
 
 export function simulatedKernel(bugs: KernelBugs): Kernel {
 	const { rules } = kernel;
+	const guardOf = (name: string): Key<object> => (bugs.guardIgnored ? `unrelated:${name}` : groupKey(name));
 	return {
 		rules: {
 			...rules,
@@ -90,7 +108,9 @@ export function simulatedKernel(bugs: KernelBugs): Kernel {
 				writeJournal,
 				resetJournal,
 				joinGroup,
-				closeGroup: closeGroup((name) => (bugs.guardIgnored ? `unrelated:${name}` : groupKey(name))),
+				touchGroup,
+				countGroup: countGroup(guardOf),
+				closeGroup: closeGroup(guardOf),
 			},
 			...(bugs.fenceSkipped
 				? { complete: (tx, command, now) => rules.complete(tx, withLiveFence(tx, command), now) }

@@ -76,6 +76,7 @@ export class World {
 	}
 
 	get nextAt(): number | undefined {
+		while (this.#heap[0]?.calledOff) this.#pop();
 		return this.#heap[0]?.at;
 	}
 

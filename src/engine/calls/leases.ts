@@ -1,4 +1,5 @@
 import type { ClaimingHow, LeaseCalls } from "../../contract/backend.ts";
+import { within } from "../../contract/clock.ts";
 import { errorBody, FlowFabricError } from "../../contract/errors.ts";
 import { slotOfGivenId } from "../../contract/ids.ts";
 import type { ClaimedExecution, GrantView, WorkerNotice } from "../../contract/replies.ts";
@@ -11,6 +12,7 @@ import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import type { Claim } from "../claims/claim-dispatcher.ts";
 import { sameOffer } from "../claims/offers.ts";
 import { grantView } from "../claims/request-kinds.ts";
+import { PARTITION_PATIENCE_MS } from "../partition/store-line.ts";
 import { asValue, contentOf, inlineValue, pack } from "../payloads.ts";
 import { claimedView } from "../reading/views.ts";
 import { checkDelayUntil } from "../submission.ts";
@@ -226,7 +228,7 @@ export class LocalLeases implements LeaseCalls {
 		const worker = { namespace, instanceId, workerId, lanes, capabilities, kinds: kinds ?? null };
 		const { arrival, leave } = this.#session.engine.heartbeats.enter(worker);
 		try {
-			if (arrival) await arrival;
+			if (arrival) await within(this.#session.engine.clock, PARTITION_PATIENCE_MS, arrival);
 			return await claim();
 		} finally {
 			leave();

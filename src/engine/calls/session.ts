@@ -96,7 +96,7 @@ export class Session {
 		try {
 			return this.engine.kernel.decode(stored.key, stored.doc) as R;
 		} catch (error) {
-			this.engine.fault(`record ${stored.key} cannot be read`, error);
+			this.engine.fault("a record cannot be read", error, stored.key);
 			return undefined;
 		}
 	}

@@ -64,7 +64,7 @@ export class LocalWorkers implements WorkerCalls {
 		const { engine } = this.#session;
 		engine.refuseIfClosed();
 		const { workers } = await engine.registry.read(namespace, (key, error) =>
-			engine.fault(`record ${key} cannot be read`, error),
+			engine.fault("a record cannot be read", error, key),
 		);
 		return { workers: workers.map(workerView) };
 	}

@@ -1,11 +1,12 @@
 import type { ClaimingHow } from "../../contract/backend.ts";
 import type { Clock } from "../../contract/clock.ts";
-import { refusalError } from "../../contract/errors.ts";
+import { FlowFabricError, refusalError } from "../../contract/errors.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
-import type { ClaimCommand } from "../../kernel/rules/claim.ts";
+import type { ClaimCommand, ClaimOutcome } from "../../kernel/rules/claim.ts";
 import type { GrantCommand } from "../../kernel/rules/grant.ts";
 import type { UuidMint } from "../mint.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
+import { PARTITION_PATIENCE_MS } from "../partition/store-line.ts";
 import { MAX_UNIT_RECORDS } from "../partition/unit-draft.ts";
 import type { Share } from "./picking.ts";
 import { type Waiter, WaitingClaims } from "./waiting-claims.ts";
@@ -96,13 +97,15 @@ export class ClaimDispatcher {
 			answered: 0,
 			failed: 0,
 			skipped: 0,
+			passedOver: undefined,
 			passes: PASSES,
 			everywhere: false,
 			onlyKnown: false,
 			hurried: this.#shared && claim.waitMs < HEARD_OF_MS,
 			overdue: false,
 		};
-		const deadline = this.#clock.monotonic() + claim.waitMs;
+		const began = this.#clock.monotonic();
+		const deadline = began + claim.waitMs;
 		try {
 			for (let tries = 0; ; tries++) {
 				this.work.turn(search);
@@ -117,8 +120,11 @@ export class ClaimDispatcher {
 					if (taken.length === 0 && seenTo) await this.#unlessWoken(seenTo, waiter, signal);
 				}
 				const left = deadline - this.#clock.monotonic();
-				const over = left <= 0 || signal?.aborted || this.#closed || claim.request?.repeated;
-				if (taken.length > 0 || over) return taken;
+				if (taken.length > 0 || signal?.aborted || this.#closed || claim.request?.repeated) return taken;
+				if (left <= 0) {
+					await this.work.makeSure(search, began);
+					return taken;
+				}
 				// A queue still hot had entries that others took first: look again soon, and less soon each time.
 				const pause = this.work.hasFor(claim) ? Math.min(left, RETRY_MIN_MS * 2 ** Math.min(tries, 8)) : left;
 				await this.waiting.sleep(waiter, pause, signal);
@@ -227,6 +233,7 @@ export class ClaimDispatcher {
 				return recordsOf(taken.sort((a, b) => a.score - b.score || (a.record.id < b.record.id ? -1 : 1)));
 			for (const share of shares) {
 				if (claim.request?.repeated) return [];
+				if (search.passedOver?.has(share.partition)) continue;
 				const found = await this.#takeShare(claim, search, lane, share, budget, false);
 				if (found.length > 0) return recordsOf(found);
 			}
@@ -257,7 +264,7 @@ export class ClaimDispatcher {
 			for (const { partition, taken } of taking) {
 				void Promise.allSettled([taken]).then(([result]) => {
 					const some = result.status === "fulfilled" ? result.value : [];
-					if (isOver) return this.#giveBack(partition, some);
+					if (isOver) return this.#giveBack(partition, recordsOf(some));
 					results.push(result);
 					if (results.length === taking.length) end();
 					else if (some.length > 0) hurry();
@@ -267,9 +274,8 @@ export class ClaimDispatcher {
 	}
 
 	/** What cannot be given back has a lease that lapses. */
-	#giveBack(partition: number, taken: readonly Taken[]): void {
-		for (const { record } of taken) {
-			const { id: executionId, lease } = record;
+	#giveBack(partition: number, records: readonly ExecutionRecord[]): void {
+		for (const { id: executionId, lease } of records) {
 			if (!lease) continue;
 			const release = { op: "release" as const, executionId, fence: { leaseId: lease.id, epoch: lease.epoch } };
 			this.#runners[partition]?.run(release).catch(() => {});
@@ -285,17 +291,29 @@ export class ClaimDispatcher {
 		atLeastOne: boolean,
 	): Promise<Taken[]> {
 		const { namespace, request } = claim;
-		const outcome = await this.#runners[share.partition]?.run(
-			this.#command(claim, lane, share, inputBudget, atLeastOne),
-		);
-		if (!outcome) return [];
+		const { partition } = share;
+		const runner = this.#runners[partition] as PartitionRunner;
+		let outcome: ClaimOutcome;
+		try {
+			outcome = await runner.run(
+				this.#command(claim, lane, share, inputBudget, atLeastOne),
+				PARTITION_PATIENCE_MS,
+				(late) => {
+					if (late.ok) this.#giveBack(partition, late.executions);
+				},
+			);
+		} catch (error) {
+			if (!(error instanceof FlowFabricError) || error.code !== "store_unavailable") throw error;
+			this.work.notGiven(search, share, error);
+			return [];
+		}
 		if (!outcome.ok) throw refusalError(outcome);
 		if (outcome.repeated && request) {
 			request.repeated = true;
 			return [];
 		}
 		const { executions, scores } = outcome;
-		if (outcome.lanePaused) this.#onPaused(share.partition, namespace, lane);
+		if (outcome.lanePaused) this.#onPaused(partition, namespace, lane);
 		if (outcome.cleared) search.passes -= 1;
 		else if (executions.length === 0) this.work.ledNowhere(share, outcome.lanePaused === true);
 		for (const record of executions) this.work.served(record);

@@ -3,9 +3,10 @@ import type { Kernel } from "../../kernel/kernel.ts";
 import { queueScore } from "../../kernel/placement.ts";
 import type { ClaimRequestRecord } from "../../kernel/records/claim-request.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
-import type { StoredRecord } from "../../store/port.ts";
+import type { Store, StoredRecord } from "../../store/port.ts";
 import type { UuidMint } from "../mint.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
+import { PARTITION_PATIENCE_MS } from "../partition/store-line.ts";
 import { corruptRecord } from "../partition/unreadable.ts";
 import type { Claim, ClaimDispatcher } from "./claim-dispatcher.ts";
 import type { RequestKind } from "./request-kinds.ts";
@@ -130,7 +131,8 @@ export class ClaimRequests<T> {
 
 	/** The records there are, from the store: what an engine remembers may be old. */
 	async #read(runner: PartitionRunner, keys: string[]): Promise<{ time: number; records: Map<string, object> }> {
-		const { time, records } = await runner.ask((store, partition) => store.read(partition, keys));
+		const question = (store: Store, partition: number) => store.read(partition, keys);
+		const { time, records } = await runner.ask(question, PARTITION_PATIENCE_MS);
 		const there = records.filter(({ version }) => version > 0);
 		return { time, records: new Map(there.map((stored) => [stored.key, this.#decode(stored)])) };
 	}

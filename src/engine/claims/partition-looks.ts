@@ -1,6 +1,7 @@
 import type { Clock } from "../../contract/clock.ts";
 import { ELIGIBLE } from "../../kernel/placement.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
+import { PARTITION_PATIENCE_MS } from "../partition/store-line.ts";
 import { MAX_PARTITIONS_PER_SCAN } from "./partition-scan.ts";
 
 const RETRY_MIN_MS = 1000;
@@ -114,7 +115,7 @@ export class PartitionLooks {
 		const runner = runners[partition] as PartitionRunner;
 		const doubts = this.#doubts[partition];
 		try {
-			const { queues } = await runner.ask((store, at) => store.queues(at, ELIGIBLE));
+			const { queues } = await runner.ask((store, at) => store.queues(at, ELIGIBLE), PARTITION_PATIENCE_MS);
 			for (const queue of queues) {
 				if (runner.heads.peek(queue) === null) runner.heads.forget(queue);
 				onFound(partition, queue);

@@ -4,9 +4,11 @@ import { refuse } from "../../kernel/outcome.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import type { Entry } from "../../kernel/tx.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
+import { PARTITION_PATIENCE_MS } from "../partition/store-line.ts";
 import { PartitionLooks } from "./partition-looks.ts";
 import { PartitionScan } from "./partition-scan.ts";
 import { Picking, type Share } from "./picking.ts";
+import { StoreProbe } from "./store-probe.ts";
 import { laneName, laneNameOf, type Wanted, WorkHints } from "./work-hints.ts";
 import { type ClaimSearch, type LaneQuery, type QueueAt, WorkPicker } from "./work-picker.ts";
 
@@ -39,6 +41,8 @@ const OVERTAKEN_MS = 1000;
  * - If there is nothing it asks the partitions of its window that are not known here which queues are not empty. What is
  *   known stays so by notices, so nothing that was there is slept through. A claim that leaves before a notice could come
  *   asks all of them, so that work another engine has stored is there for everybody.
+ * - A partition that does not answer is passed over. Before a claim is told that there is nothing, at least one must have
+ *   answered since it began: that nothing is known of work may be because nothing is known of the store.
  * - Where several engines have workers for a lane, each comes first in some partitions. It takes from the others' only
  *   when there is nothing in its own, and only what they have left for a moment. Once per rotation a claim looks at theirs
  *   too, so that work is not overtaken for long where it waits for workers that are busy.
@@ -50,6 +54,7 @@ export class WorkFinder {
 	readonly #scan: PartitionScan;
 	readonly #looks: PartitionLooks;
 	readonly #picker: WorkPicker;
+	readonly #probe: StoreProbe;
 	/** Queues where others come first, that will be hot here in a moment. */
 	readonly #later = new Set<string>();
 	#closed = false;
@@ -65,6 +70,8 @@ export class WorkFinder {
 		this.#scan = new PartitionScan(runners.length);
 		const onFound = (partition: number, queue: string) => void this.hasWork(partition, queue);
 		this.#looks = new PartitionLooks({ runners, clock, onFound, onFailed: onSkipped });
+		const onFailed = (partition: number, error: unknown) => this.#looks.failed(partition, error);
+		this.#probe = new StoreProbe({ runners, clock, onFailed });
 		this.#picker = new WorkPicker({
 			runners,
 			hints: this.#hints,
@@ -201,7 +208,7 @@ export class WorkFinder {
 		const { probed } = query;
 		await Promise.all(
 			unknown.map(async ([partition, queue]) => {
-				probed.set(`${partition} ${queue}`, await this.#probe(query, partition, queue));
+				probed.set(`${partition} ${queue}`, await this.#lookInto(query, partition, queue));
 			}),
 		);
 	}
@@ -210,32 +217,54 @@ export class WorkFinder {
 	 * The best entries of a queue. Where others write too, only the store can say that a queue is empty: while our own
 	 * commit that takes the last entry known here is on its way, another's may add one, and no notice tells of that.
 	 */
-	async #probe(query: LaneQuery, partition: number, queue: string): Promise<readonly Entry[]> {
+	async #lookInto(query: LaneQuery, partition: number, queue: string): Promise<readonly Entry[]> {
 		const { search, wanted, far } = query;
 		const runner = this.#runners[partition] as PartitionRunner;
 		const stamp = this.#hints.stampOf(partition, queue);
 		try {
 			const known = runner.heads.first(queue, wanted);
-			let entries = known ?? (await runner.look(queue, wanted, far ? wanted : runner.heads.loadSize(wanted)));
+			const asked = far ? wanted : runner.heads.loadSize(wanted);
+			let entries = known ?? (await runner.look(queue, wanted, asked, PARTITION_PATIENCE_MS));
 			if (known?.length === 0 && this.#options.shared) {
-				entries = (await runner.ask((store, at) => store.first(at, queue, wanted))).entries;
+				entries = (await runner.ask((store, at) => store.first(at, queue, wanted), PARTITION_PATIENCE_MS)).entries;
 				if (entries.length > 0) runner.heads.forget(queue);
 			}
 			search.answered += 1;
 			if (entries.length > 0) return entries;
 			// It was said to have work while we looked: that is worth another look now, not after a pause.
 			if (stamp !== undefined && stamp !== (this.#hints.stampOf(partition, queue) ?? stamp)) {
-				return await this.#probe(query, partition, queue);
+				return await this.#lookInto(query, partition, queue);
 			}
 			this.#hints.cool(partition, queue, stamp);
 			return [];
 		} catch (error) {
-			search.failed += 1;
-			search.skipped += 1;
-			this.#looks.failed(partition, error);
-			this.#hints.cool(partition, queue);
+			this.#passOver(search, partition, [queue], error);
 			return [];
 		}
+	}
+
+	/**
+	 * What was asked of a partition was not given, as the store is not there, or takes nothing: it is passed over. One that
+	 * has answered since it was, and fails again, refuses to give; then so does the claim.
+	 */
+	notGiven(search: ClaimSearch, { partition, queues }: Share, error: unknown): void {
+		this.#passOver(search, partition, queues, error);
+		if (search.passedOver?.has(partition)) throw error;
+		search.passedOver ??= new Set();
+		search.passedOver.add(partition);
+	}
+
+	/** Throws if the store has not been heard since a claim began, and cannot be now. */
+	async makeSure({ instanceId }: ClaimSearch, since: number): Promise<void> {
+		if (await this.#probe.isThere(this.#scan.window(instanceId), since)) return;
+		throw refusalError(refuse("store_unavailable"));
+	}
+
+	#passOver(search: ClaimSearch, partition: number, queues: readonly string[], error: unknown): void {
+		search.failed += 1;
+		search.skipped += 1;
+		this.#looks.failed(partition, error);
+		for (const queue of queues) this.#hints.cool(partition, queue);
 	}
 
 	/** Entries that gave nothing: either nobody may have them now, or others took them and the index will tell. */

@@ -18,6 +18,8 @@ export interface ClaimSearch {
 	failed: number;
 	/** How many of all that were asked did not answer and were passed over. */
 	skipped: number;
+	/** Partitions that did not give what they were asked for. */
+	passedOver: Set<number> | undefined;
 	/** How often entries that led nowhere may still be passed. */
 	passes: number;
 	/** Whether it looks at others' work although there is some of this engine's own. */

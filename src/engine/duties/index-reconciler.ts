@@ -1,5 +1,6 @@
 import type { Clock } from "../../contract/clock.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
+import type { FaultClass } from "../fault-log.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { IndexMender } from "./index-mender.ts";
 import { type AskPartition, type DriftedEntry, IndexWalk } from "./index-walk.ts";
@@ -10,8 +11,6 @@ const CALLS_PER_PASS = 120;
 const PAUSE_MS = 10;
 /** A partition in which nothing has changed is walked again after this long: other hands may have been on the store. */
 const REST_MS = 86_400_000;
-/** Lines written about what one pass mended. */
-const MOST_LINES = 20;
 const MOST_REMEMBERED = 1000;
 
 export interface IndexReconcilerOptions {
@@ -22,8 +21,10 @@ export interface IndexReconcilerOptions {
 	/** Whether this engine may act on what the entry is about. */
 	isOurs(entry: DriftedEntry): boolean;
 	onMended(partition: number, entries: readonly DriftedEntry[]): void;
-	/** One line for whoever runs this; `isError` for what could not be judged or done. */
-	onLine(about: string, error: unknown, isError: boolean): void;
+	/** Told after a pass what it has mended, in words. */
+	onReport(mended: readonly string[]): void;
+	/** Told of what could not be judged or done. */
+	onFailure(about: FaultClass, error: unknown, subject: string): void;
 }
 
 /**
@@ -67,7 +68,8 @@ export class IndexReconciler {
 			} catch (error) {
 				failed.add(current.partition);
 				this.#current = undefined;
-				if (!this.#closed) this.#options.onLine(`the index of partition ${current.partition}`, error, true);
+				if (!this.#closed)
+					this.#options.onFailure("the index could not be looked over", error, `partition ${current.partition}`);
 			}
 			await this.#pause();
 		}
@@ -120,17 +122,17 @@ export class IndexReconciler {
 		} catch (error) {
 			if (this.#told.size >= MOST_REMEMBERED) this.#told.clear();
 			this.#told.add(key);
-			this.#options.onLine(`record ${key} cannot be read, so its index entries are left alone`, error, true);
+			this.#options.onFailure("a record cannot be read, so its index entries are left alone", error, key);
 		}
 	}
 
 	#tell(mended: readonly DriftedEntry[]): void {
-		for (const { queue, key, score, problem } of mended.slice(0, MOST_LINES)) {
+		if (mended.length === 0) return;
+		const told = mended.map(({ queue, key, score, problem }) => {
 			const what = problem === "missing" ? "was missing and is there again" : "was stale and is gone";
-			this.#options.onLine(`index entry of ${key} in ${queue} at ${score} ${what}`, undefined, false);
-		}
-		const more = mended.length - MOST_LINES;
-		if (more > 0) this.#options.onLine(`… and ${more} more index entries were mended`, undefined, false);
+			return `${key} in ${queue} at ${score} ${what}`;
+		});
+		this.#options.onReport(told);
 	}
 
 	#pause(): Promise<void> {

@@ -23,14 +23,20 @@ export class LaneKeeper {
 		return home;
 	}
 
-	/** Gives every partition its copy and then tells the home, which would otherwise have it done again. */
-	async spread(home: LaneHomeRecord): Promise<void> {
+	/**
+	 * Gives every partition its copy and then tells the home, which would otherwise have it done again. One that does not
+	 * answer keeps no other from its copy.
+	 */
+	async spread(home: LaneHomeRecord, patienceMs?: number): Promise<void> {
 		const { namespace, lane, state, agingMs, revision, stateSince } = home;
 		const copy = { op: "copyLane" as const, namespace, lane, state, agingMs, revision, stateSince };
-		const answers = await Promise.all(this.#runners.map((runner) => runner.run(copy)));
-		for (const answer of answers) accepted(answer);
+		const answers = await Promise.allSettled(this.#runners.map((runner) => runner.run(copy, patienceMs)));
+		for (const answer of answers) {
+			if (answer.status === "rejected") throw answer.reason;
+			accepted(answer.value);
+		}
 		const confirm = { op: "confirmLane" as const, namespace, lane, revision };
-		accepted(await this.#home(namespace, lane).run(confirm));
+		accepted(await this.#home(namespace, lane).run(confirm, patienceMs));
 	}
 
 	#home(namespace: string, lane: string): PartitionRunner {

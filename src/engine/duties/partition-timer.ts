@@ -6,6 +6,7 @@ import type { Duty } from "../../kernel/timers.ts";
 import type { QueuePosition } from "../../store/port.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import type { DutyRun } from "./duty-log.ts";
+import type { ErrandResult } from "./errand-queue.ts";
 
 const PAGE = 256;
 const FAILURES_BEFORE_PARKING = 3;
@@ -38,9 +39,21 @@ export interface PartitionTimerOptions {
 	random: () => number;
 	/** Told after a pass what it did, by duty. */
 	onPass(pass: DuePass): void;
-	/** Something that spans partitions; the item stays due until it is done. */
-	onErrand(errand: Errand): Promise<void>;
-	onFailure(key: string, error: unknown, parked: boolean): void;
+	/** Something that spans partitions, called for by the record of this key; it stays due until that is done. */
+	onErrand(key: string, errand: Errand): Promise<ErrandResult>;
+	onFailure(failure: TimerFailure): void;
+}
+
+/** What was due could not be done, or not even be looked at. */
+export interface TimerFailure {
+	partition: number;
+	/** The item; left out when a whole pass failed. */
+	key?: string;
+	/** The duty of an errand that failed; a tick that does has not told its duty. */
+	duty?: Duty | undefined;
+	error: unknown;
+	/** Whether the item is left alone for a while. */
+	isParked: boolean;
 }
 
 export interface DuePass {
@@ -53,7 +66,8 @@ export interface DuePass {
 
 /**
  * Minds everything with a due time in one partition. It sleeps until the earliest due time it knows of; commits and
- * notices that bring an earlier one wake it. An item that keeps failing is parked and never holds up those behind it.
+ * notices that bring an earlier one wake it. An item that keeps failing is parked and never holds up those behind it; nor
+ * does another partition: what an item calls for there is an errand, and goes its own way.
  *
  * Where another engine has the partition, this one does so later, and leaves alone what that one is busy with: it does
  * only what was due long ago and stayed the first in the line from one look to the next, as when a notice was lost.
@@ -160,7 +174,8 @@ export class PartitionTimer {
 		this.#wakeAt = Number.POSITIVE_INFINITY;
 		this.#pass = this.#makePass()
 			.catch((error) => {
-				this.#options.onFailure(DUE_QUEUE, error, false);
+				const { partition } = this.#options.runner;
+				if (!this.#closed) this.#options.onFailure({ partition, error, isParked: false });
 				return this.#options.runner.time.now() + RETRY_MS;
 			})
 			.then((next) => {
@@ -254,8 +269,8 @@ export class PartitionTimer {
 				...(scannerFilter ? { scannerFilter } : undefined),
 			});
 			if (!outcome.ok) throw new Error(outcome.code);
-			if (outcome.errand) await this.#options.onErrand(outcome.errand);
-			this.#failures.delete(key);
+			if (outcome.errand) this.#send(key, outcome.errand, outcome.duty);
+			else this.#failures.delete(key);
 			if (outcome.isOutside) this.#leave(key);
 			else if (outcome.duty) note(done, outcome.duty, score, runner.time.now());
 			else if (outcome.again !== undefined) this.#notBefore.set(key, outcome.again);
@@ -266,21 +281,32 @@ export class PartitionTimer {
 		}
 	}
 
+	/** Nobody waits for an errand; what becomes of it counts as what becomes of a tick does. */
+	#send(key: string, errand: Errand, duty: Duty | undefined): void {
+		void this.#options.onErrand(key, errand).then(
+			(result) => {
+				if (result === "done") this.#failures.delete(key);
+			},
+			(error: unknown) => this.#failed(key, error, duty),
+		);
+	}
+
 	#leave(key: string): void {
 		if (this.#outside.size >= MOST_OUTSIDE) this.#outside.clear();
 		this.#outside.set(key, this.#options.runner.time.now() + OUTSIDE_MS);
 	}
 
-	#failed(key: string, error: unknown): void {
+	#failed(key: string, error: unknown, duty?: Duty): void {
 		if (this.#closed) return;
+		const { runner, onFailure } = this.#options;
 		const failures = (this.#failures.get(key) ?? 0) + 1;
-		const parked = failures >= FAILURES_BEFORE_PARKING;
-		if (parked) {
+		const isParked = failures >= FAILURES_BEFORE_PARKING;
+		if (isParked) {
 			this.#failures.delete(key);
 			this.#parked.add(key);
 		} else this.#failures.set(key, failures);
-		this.#notBefore.set(key, this.#options.runner.time.now() + (parked ? PARKED_MS : RETRY_MS));
-		this.#options.onFailure(key, error, parked);
+		this.#notBefore.set(key, runner.time.now() + (isParked ? PARKED_MS : RETRY_MS));
+		onFailure({ partition: runner.partition, key, duty, error, isParked });
 	}
 }
 

@@ -1,6 +1,7 @@
 import type { Clock } from "../../contract/clock.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import { isWithin, type ScannerFilter } from "../../kernel/scanner-filter.ts";
+import type { FaultClass, FaultLog } from "../fault-log.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import type { DutyLog, Scanner } from "./duty-log.ts";
 import { EventTrimmer } from "./event-trimmer.ts";
@@ -26,7 +27,7 @@ export interface ScannersOptions {
 	onChanged(partitions: readonly number[]): void;
 	/** The index of a partition was put right. */
 	onMended(partition: number, entries: readonly DriftedEntry[]): void;
-	onFault(about: string, error: unknown): void;
+	faults: FaultLog;
 }
 
 /** What is done now and then, whether or not anything called for it. One that fails keeps no other from its turn. */
@@ -49,10 +50,8 @@ export class Scanners {
 			// Of what is of no record nobody can say whose it was: anybody may take it out.
 			isOurs: ({ key, record }) => !scannerFilter || !record || isWithin(scannerFilter, key, record),
 			onMended: (partition, entries) => options.onMended(partition, entries),
-			onLine: (about, error, isError) => {
-				if (isError) this.failed("index_reconciler", about, error);
-				else options.onFault(about, error);
-			},
+			onReport: (mended) => options.faults.report("index entries were mended", undefined, mended, mended.length),
+			onFailure: (about, error, subject) => this.failed("index_reconciler", about, error, subject),
 		});
 		this.#sweep = new Sweep({
 			runners,
@@ -60,7 +59,7 @@ export class Scanners {
 			everyMs: sweepMs,
 			onChanged: (changed) => options.onChanged(changed),
 			afterPass: (changed) => this.#afterSweep(changed),
-			onFailure: (error) => options.onFault("the sweep failed and will be made again", error),
+			onFailure: (error) => options.faults.report("the sweep failed and will be made again", error),
 		});
 	}
 
@@ -75,10 +74,10 @@ export class Scanners {
 		this.#index.close();
 	}
 
-	failed(name: Scanner, about: string, error: unknown): void {
+	failed(name: Scanner, about: FaultClass, error: unknown, subject?: string): void {
 		if (this.#closed) return;
 		this.#options.duties.failed(name);
-		this.#options.onFault(about, error);
+		this.#options.faults.report(about, error, subject === undefined ? [] : [subject]);
 	}
 
 	async #afterSweep(changed: readonly number[]): Promise<void> {
@@ -93,7 +92,7 @@ export class Scanners {
 	}
 
 	/** One pass of something that is not due at a time of its own; its next one comes whatever becomes of this. */
-	async #scan(name: Scanner, about: string, pass: () => Promise<number>): Promise<void> {
+	async #scan(name: Scanner, about: FaultClass, pass: () => Promise<number>): Promise<void> {
 		if (this.#closed) return;
 		const { clock, duties, now } = this.#options;
 		const startedAt = now();

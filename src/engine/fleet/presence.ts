@@ -1,4 +1,4 @@
-import type { Clock } from "../../contract/clock.ts";
+import { type Clock, within } from "../../contract/clock.ts";
 import type { EnginesRecord } from "../../kernel/records/engines.ts";
 import type { AnnounceCommand, WithdrawCommand } from "../../kernel/rules/announce.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
@@ -85,12 +85,7 @@ export class Presence {
 		if (!this.#started) return;
 		const { runner, clock, engineId } = this.#options;
 		const command: WithdrawCommand = { op: "withdraw", engineId };
-		let disarm = () => {};
-		await Promise.race([
-			runner.run(command).catch(() => undefined),
-			new Promise<void>((resolve) => (disarm = clock.setTimer(WITHDRAW_MS, resolve))),
-		]);
-		disarm();
+		await within(clock, WITHDRAW_MS, runner.run(command)).catch(() => {});
 	}
 
 	async #beat(): Promise<void> {

@@ -9,9 +9,6 @@ import type { UnitDraft } from "./unit-draft.ts";
 
 /** Losses in a row after which a unit asks for a turn on what it lost on. */
 const LOSSES_BEFORE_TURN = 4;
-/** A caller is told that the store does not answer after this long; the commit itself is tried on. */
-export const CALL_TIMEOUT_MS = 30_000;
-
 /** What became of a batch. */
 export interface BatchReport {
 	commands: number;
@@ -118,7 +115,7 @@ export class BatchSender {
 				line.failed();
 				// What may have been done is asked about again, whether there is room or not.
 				if (inDoubt) batch.startsWork = false;
-				const waitedFor = this.#giveUpOnCallers(drafts, error);
+				const waitedFor = drafts.some(({ commands }) => commands.some(({ isOver }) => !isOver));
 				// What was certainly not done and nobody waits for any more is not done later either.
 				if (hopeless || this.#closed || (!inDoubt && !waitedFor)) {
 					const refusal = storeRefusal(error);
@@ -188,19 +185,6 @@ export class BatchSender {
 		this.#options.onAbandoned(draft);
 		if (tell) draft.commands.forEach(tell);
 		return draft.commands;
-	}
-
-	/** Callers do not wait for ever; what they asked may still happen, which is what this error says. True if any waits on. */
-	#giveUpOnCallers(drafts: UnitDraft[], cause: unknown): boolean {
-		const now = this.#options.clock.monotonic();
-		let waitedFor = false;
-		for (const draft of drafts) {
-			for (const running of draft.commands) {
-				if (now - running.arrivedAt > CALL_TIMEOUT_MS) running.reject(storeRefusal(cause));
-				else waitedFor = true;
-			}
-		}
-		return waitedFor;
 	}
 }
 

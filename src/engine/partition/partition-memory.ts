@@ -148,8 +148,9 @@ export class PartitionMemory {
 	}
 
 	async #fetchScan(queue: string, guard: string, most: number, ask: Ask): Promise<void> {
+		if (!this.cache.get(guard)) await this.fetchRecords([guard], ask);
 		const entry = this.cache.get(guard);
-		// While a write to the guard is on its way the scan could not be told complete; the next round tries again.
+		// While a write to the guard is on its way the scan could not be told complete; the next round lets it go first.
 		if (!entry || entry.unit) return;
 		const guardVersion = entry.version;
 		const found: Entry[] = [];

@@ -6,11 +6,12 @@ import type { Key } from "../../kernel/records/record.ts";
 import type { Entry } from "../../kernel/tx.ts";
 import { type News, type Store, StoreError } from "../../store/port.ts";
 import { BatchBuilder } from "./batch-builder.ts";
-import { type BatchReport, BatchSender, CALL_TIMEOUT_MS } from "./batch-sender.ts";
+import { type BatchReport, BatchSender } from "./batch-sender.ts";
 import { Needs, PartitionMemory } from "./partition-memory.ts";
+import { PendingScans } from "./pending-scans.ts";
 import type { QueueHeads } from "./queue-heads.ts";
 import type { Running } from "./running.ts";
-import { StoreLine, storeRefusal } from "./store-line.ts";
+import { CALL_TIMEOUT_MS, StoreLine, storeRefusal, unanswered } from "./store-line.ts";
 import type { StoreTime } from "./store-time.ts";
 import { CorruptRecordError, MISS, Transaction } from "./transaction.ts";
 import type { UnitDraft } from "./unit-draft.ts";
@@ -43,6 +44,8 @@ interface Round {
 	/** What it gathered. */
 	readonly batch: BatchBuilder;
 	readonly needs: Needs;
+	/** Commands that run again when what they need is there. */
+	setAside: Running[];
 	/** Whether something waited for what it adds to queues. */
 	awaited: boolean;
 	/** Number of its batch. */
@@ -51,6 +54,9 @@ interface Round {
 	commands: number;
 	settled: Promise<void>;
 }
+
+/** After this long at the earliest it is looked again whose caller has waited long enough: many may come to that at once. */
+const GIVE_UP_STEP_MS = 250;
 
 /**
  * Runs the commands of one partition. It goes round and round, one step at a time:
@@ -62,13 +68,15 @@ interface Round {
  * Whatever arrives while a commit is on its way shares the next one. Where the store takes more than one at a time, the
  * next may leave beside it once as much has gathered, with those commands that have nothing to do with the first: no rule
  * ever runs while the fate of what it would read is open. What could not run beside waits until nothing is on its way,
- * so it is never put off twice. An outcome is told only after the store has checked everything it rests on.
+ * so it is never put off twice. An outcome is told only after the store has checked everything it rests on. A caller waits
+ * for so long and no longer, whatever the store does.
  */
 export class PartitionRunner {
 	readonly #line: StoreLine;
 	readonly #options: RunnerOptions;
 	readonly #memory: PartitionMemory;
 	readonly #sender: BatchSender;
+	readonly #scans = new PendingScans();
 	#waiting: Running[] = [];
 	#held = 0;
 	/** Those not settled yet, in the order they began. */
@@ -81,6 +89,9 @@ export class PartitionRunner {
 	#fetching = false;
 	/** Set when something could not run beside a commit on its way. */
 	#putOff = false;
+	/** When it is next looked whose caller has waited long enough. */
+	#givesUpAt = Number.POSITIVE_INFINITY;
+	#disarm: () => void = () => {};
 	#closed = false;
 
 	constructor(options: RunnerOptions) {
@@ -100,6 +111,10 @@ export class PartitionRunner {
 			onRefused: options.onRefused,
 			hold: (commands, ms) => this.#hold(commands, ms),
 		});
+	}
+
+	get partition(): number {
+		return this.#options.partition;
 	}
 
 	get time(): StoreTime {
@@ -140,37 +155,63 @@ export class PartitionRunner {
 		return this.#waiting.length === 0 && this.#held === 0 && this.#rounds.length === 0 && !this.#scheduled;
 	}
 
-	run<C extends Command>(command: C): Promise<OutcomeOf<C["op"]>> {
-		return new Promise((resolve, reject) => this.enqueue<C>(command, resolve, reject));
+	/** Whether the store was heard about this partition since a monotonic time, and nothing failed after that. */
+	isHeardSince(at: number): boolean {
+		return this.#line.isHeardSince(at);
+	}
+
+	/** The outcome of a command; `store_unavailable` when it is not there in time. What comes after that is told as late. */
+	run<C extends Command>(
+		command: C,
+		patienceMs?: number,
+		onLate?: (outcome: OutcomeOf<C["op"]>) => void,
+	): Promise<OutcomeOf<C["op"]>> {
+		return new Promise((resolve, reject) => {
+			if (!onLate) return this.enqueue<C>(command, resolve, reject, patienceMs);
+			let tell: (outcome: OutcomeOf<C["op"]>) => void = resolve;
+			const refuse = (error: unknown) => {
+				tell = onLate;
+				reject(error);
+			};
+			this.enqueue<C>(command, (outcome) => tell(outcome), refuse, patienceMs);
+		});
 	}
 
 	/**
 	 * `run` by callbacks, for callers with many commands: a promise for each would cost more than the command. As with a
-	 * promise, only the first call back counts.
+	 * promise, only the first call back counts; an outcome that comes after all is told of a command that was given up.
 	 */
 	enqueue<C extends Command>(
 		command: C,
 		resolve: (outcome: OutcomeOf<C["op"]>) => void,
 		reject: (error: unknown) => void,
+		patienceMs = CALL_TIMEOUT_MS,
 	): void {
 		if (this.#closed) {
 			reject(refusalError(refuse("shutting_down")));
 			return;
 		}
-		const arrivedAt = this.#options.clock.monotonic();
+		const until = this.#options.clock.monotonic() + patienceMs;
+		const standing = { outcome: undefined, losses: 0, isOver: false, scanTicket: 0, yieldsUpTo: 0 };
 		// Whatever is resolved is what the command's own rule gave.
 		const settle = resolve as (outcome: Outcome) => void;
-		this.#waiting.push({ command, outcome: undefined, losses: 0, arrivedAt, resolve: settle, reject });
+		this.#waiting.push({ command, ...standing, until, resolve: settle, reject });
+		if (until < this.#givesUpAt) this.#giveUpAt(until);
 		this.#schedule();
 	}
 
 	/** The first entries of a queue, from memory when known; else so many are asked for. */
-	async look(queue: string, count: number, asked = this.heads.loadSize(count)): Promise<readonly Entry[]> {
+	async look(
+		queue: string,
+		count: number,
+		asked = this.heads.loadSize(count),
+		patienceMs?: number,
+	): Promise<readonly Entry[]> {
 		const known = this.heads.first(queue, count);
 		if (known) return known;
 		const begun = this.#begun;
 		const { lastCommit } = this.#sender;
-		const { entries } = await this.ask((store, partition) => store.first(partition, queue, asked));
+		const { entries } = await this.ask((store, partition) => store.first(partition, queue, asked), patienceMs);
 		// If a batch left or came back meanwhile the answer may be older than it.
 		const isNew = begun === this.#begun && lastCommit === this.#sender.lastCommit;
 		if (isNew && this.#rounds.length === 0) this.heads.load(queue, entries, asked);
@@ -198,10 +239,13 @@ export class PartitionRunner {
 		return commit;
 	}
 
-	/** A question to the store itself; `store_unavailable` if it does not answer. */
-	async ask<T extends { time: number }>(question: (store: Store, partition: number) => Promise<T>): Promise<T> {
+	/** A question to the store itself; `store_unavailable` if it does not answer in time. */
+	async ask<T extends { time: number }>(
+		question: (store: Store, partition: number) => Promise<T>,
+		patienceMs?: number,
+	): Promise<T> {
 		try {
-			return await this.#line.ask(question);
+			return await this.#line.askWithin(question, patienceMs);
 		} catch (error) {
 			throw error instanceof StoreError ? storeRefusal(error) : error;
 		}
@@ -210,6 +254,7 @@ export class PartitionRunner {
 	/** Refuses what still waits; a batch on its way is settled first. */
 	async close(): Promise<void> {
 		this.#closed = true;
+		this.#disarm();
 		this.#sender.close();
 		await Promise.all(this.#rounds.map(({ settled }) => settled));
 		for (const running of this.#waiting.splice(0)) running.reject(refusalError(refuse("shutting_down")));
@@ -242,6 +287,7 @@ export class PartitionRunner {
 				round.awaited = onQueued(queue, partition) || round.awaited;
 			}),
 			needs: new Needs(),
+			setAside: [],
 			awaited: false,
 			number: 0,
 			commands: 0,
@@ -257,7 +303,7 @@ export class PartitionRunner {
 	async #goRound(round: Round): Promise<void> {
 		const alone = this.#rounds.length === 1;
 		this.#gathering = true;
-		const silence = this.time.known ? undefined : await this.#fetch(new Needs());
+		const silence = this.time.known ? undefined : await this.#fetch(new Needs(), () => this.#waiting);
 		if (silence) {
 			this.#gathering = false;
 			for (const running of this.#waiting.splice(0)) running.reject(silence);
@@ -265,12 +311,14 @@ export class PartitionRunner {
 		}
 		if (alone) this.#memory.forgetBefore(this.#line.openings, this.#options.clock.monotonic());
 		const now = this.time.now();
-		const setAside = this.#runWaiting(round, now);
+		this.#waiting = this.#scans.begin(this.#waiting);
+		this.#runWaiting(round, now, alone);
 		if (round.awaited) {
 			// Work and the claim that waited for it go out together: one commit from submit to handler instead of two.
 			await new Promise<void>((resolve) => this.#options.clock.defer(resolve));
-			setAside.push(...this.#runWaiting(round, now));
+			this.#runWaiting(round, now, alone);
 		}
+		const { setAside } = round;
 		this.#gathering = false;
 		this.#putOff = !alone && setAside.length > 0;
 		this.#fetching = alone && setAside.length > 0;
@@ -281,7 +329,7 @@ export class PartitionRunner {
 		const ahead = [...round.batch.walked].flatMap((queue) => this.#memory.missingAhead(queue));
 		const settling = Promise.all([
 			drafts.length > 0 ? this.#sender.commit(drafts, now) : [],
-			this.#fetching ? this.#fetch(round.needs) : undefined,
+			this.#fetching ? this.#fetch(round.needs, () => setAside) : undefined,
 			// While the commit is on its way this costs no time; if it fails, whoever needs them asks again.
 			ahead.length > 0 ? this.#memory.fetchRecords(ahead, (question) => this.#line.ask(question)).catch(() => {}) : 0,
 		]);
@@ -300,22 +348,24 @@ export class PartitionRunner {
 		}
 	}
 
-	/** Runs what waits; returns the commands that need something first. */
-	#runWaiting({ batch, needs }: Round, now: number): Running[] {
-		const setAside: Running[] = [];
+	/** Runs what waits; sets aside the commands that need something first. */
+	#runWaiting({ batch, needs, setAside }: Round, now: number, alone: boolean): void {
 		const waiting = this.#waiting;
 		let taken = 0;
 		while (taken < waiting.length && batch.size < this.#options.store.writesPerBatch) {
 			const running = waiting[taken] as Running;
 			const tx = new Transaction(this.#memory.cache, this.heads, this.#memory.scans);
-			const ran = this.#runRule(running, tx, now);
-			if (ran === "missing") needs.add(tx);
-			if (ran === "missing" || (ran === "ran" && this.#isConcerned(tx, batch))) setAside.push(running);
-			else if (ran === "ran" && !batch.add(running, tx)) break;
+			const ran = running.isOver ? "failed" : this.#runRule(running, tx, now);
+			if (ran === "missing") {
+				needs.add(tx);
+				this.#scans.missed(running, tx, alone);
+				setAside.push(running);
+			} else if (ran === "ran" && (this.#isConcerned(tx, batch) || this.#scans.holdsBack(running, tx))) {
+				setAside.push(running);
+			} else if (ran === "ran" && !batch.add(running, tx)) break;
 			taken += 1;
 		}
 		this.#waiting = waiting.slice(taken);
-		return setAside;
 	}
 
 	/** Whether a command rests on what another batch, on its way, may yet change. */
@@ -352,8 +402,42 @@ export class PartitionRunner {
 		});
 	}
 
-	/** Fetches what rules were missing; why not, when the store did not answer in time or cannot be read. */
-	async #fetch(needs: Needs): Promise<Error | undefined> {
+	/** Sees to it that by this time it is looked whose caller has waited long enough. One timer serves all commands. */
+	#giveUpAt(at: number): void {
+		const { clock } = this.#options;
+		this.#disarm();
+		this.#givesUpAt = at;
+		if (at < Number.POSITIVE_INFINITY) {
+			this.#disarm = clock.setTimer(at - clock.monotonic(), () => this.#giveUpOnCallers());
+		}
+	}
+
+	/** What a batch on its way carries may be done all the same, and its caller is told so; the rest will not be. */
+	#giveUpOnCallers(): void {
+		const now = this.#options.clock.monotonic();
+		// Those that come back when another engine's turn is over do so in less than a step.
+		let next = this.#held > 0 ? now : Number.POSITIVE_INFINITY;
+		const look = (running: Running, applied: "no" | "unknown") => {
+			if (running.isOver) return;
+			if (running.until > now) next = Math.min(next, running.until);
+			else {
+				running.isOver = true;
+				running.reject(unanswered(applied, this.#line.failure));
+			}
+		};
+		for (const { batch, setAside } of this.#rounds) {
+			for (const running of setAside) look(running, "no");
+			for (const { commands } of batch.units) for (const running of commands) look(running, "unknown");
+		}
+		this.#waiting = this.#waiting.filter((running) => {
+			look(running, "no");
+			return !running.isOver;
+		});
+		this.#giveUpAt(next === Number.POSITIVE_INFINITY ? next : Math.max(next, now + GIVE_UP_STEP_MS));
+	}
+
+	/** Fetches what rules of these commands were missing; why not, when the store did not answer any of them in time. */
+	async #fetch(needs: Needs, wantedBy: () => readonly Running[]): Promise<Error | undefined> {
 		for (let tries = 0; ; tries++) {
 			try {
 				// Even with nothing missing the store's time must be heard before a rule can run.
@@ -364,7 +448,8 @@ export class PartitionRunner {
 			} catch (error) {
 				this.#line.failed();
 				const hopeless = error instanceof StoreError && !error.passing;
-				if (hopeless || this.#closed || this.#line.trouble > CALL_TIMEOUT_MS) return storeRefusal(error);
+				const isWanted = wantedBy().some(({ isOver }) => !isOver);
+				if (hopeless || this.#closed || !isWanted || this.#line.trouble > CALL_TIMEOUT_MS) return storeRefusal(error);
 				await this.#line.pause(tries);
 			}
 		}

@@ -5,6 +5,13 @@ import { StoreTime } from "./store-time.ts";
 
 const RETRY_MIN_MS = 20;
 const RETRY_MAX_MS = 2000;
+/**
+ * How long a caller waits for the store. A little less than the 30 s in which a server answers: what is told of the store
+ * says more than that time is over.
+ */
+export const CALL_TIMEOUT_MS = 28_000;
+/** How long somebody waits who can turn to another partition instead, or has it done again later. */
+export const PARTITION_PATIENCE_MS = 5000;
 /** A gap in hearing the store from here on gives lease holders time to renew. */
 const OUTAGE_MS = 1000;
 
@@ -24,6 +31,9 @@ export class StoreLine {
 	openings = 0;
 	readonly #options: StoreLineOptions;
 	#troubleSince: number | undefined;
+	/** When it last answered, and what was wrong with what was asked after that. */
+	#heardAt = Number.NEGATIVE_INFINITY;
+	#failure: unknown;
 
 	constructor(options: StoreLineOptions) {
 		this.#options = options;
@@ -33,11 +43,43 @@ export class StoreLine {
 	async ask<T extends { time: number }>(question: (store: Store, partition: number) => Promise<T>): Promise<T> {
 		const { store, partition, clock } = this.#options;
 		const sentAt = clock.monotonic();
-		const answer = await question(store, partition);
+		let answer: T;
+		try {
+			answer = await question(store, partition);
+		} catch (error) {
+			this.#failure = error;
+			throw error;
+		}
 		this.time.hear(answer.time, sentAt);
+		this.#heardAt = clock.monotonic();
+		this.#failure = undefined;
 		// A store may wait for its servers by itself: what others asked of it has waited as long.
-		if (clock.monotonic() - sentAt > OUTAGE_MS) this.opened();
+		if (this.#heardAt - sentAt > OUTAGE_MS) this.opened();
 		return answer;
+	}
+
+	/** The same for somebody who does not wait for ever, whatever the store does. */
+	askWithin<T extends { time: number }>(
+		question: (store: Store, partition: number) => Promise<T>,
+		ms = CALL_TIMEOUT_MS,
+	): Promise<T> {
+		return new Promise((resolve, reject) => {
+			const disarm = this.#options.clock.setTimer(ms, () => {
+				this.#failure = new StoreError(`no answer within ${ms} ms`, { applied: "no", passing: true });
+				reject(this.#failure);
+			});
+			this.ask(question).finally(disarm).then(resolve, reject);
+		});
+	}
+
+	/** Whether the store has answered since a monotonic time, and nothing that was asked after that has failed. */
+	isHeardSince(at: number): boolean {
+		return this.#heardAt >= at && this.#failure === undefined;
+	}
+
+	/** What was wrong with what was asked last; undefined when it was answered. */
+	get failure(): unknown {
+		return this.#failure;
 	}
 
 	/** How long nothing has worked, in milliseconds. */
@@ -76,4 +118,14 @@ export function storeRefusal(error: unknown): FlowFabricError {
 	const code = error instanceof StoreError ? error.code : "store_unavailable";
 	const said = code === "store_corrupt" ? { message: (error as StoreError).message } : undefined;
 	return new FlowFabricError(code, { ...said, cause: error });
+}
+
+/** What a caller is told whose time is over before the store has said what became of the command. */
+export function unanswered(applied: "no" | "unknown", cause: unknown): Error {
+	const fate = applied === "no" ? "has not been done and will not be" : "may have been done, or may be yet";
+	return new FlowFabricError("store_unavailable", {
+		message: `the store has not answered in time; what was asked ${fate}`,
+		details: { applied },
+		cause,
+	});
 }

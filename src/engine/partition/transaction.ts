@@ -121,11 +121,12 @@ export class Transaction implements Tx {
 
 	all(queue: string, guard: Key<object>, most = Number.POSITIVE_INFINITY): readonly Entry[] {
 		const scan = this.#scans.get(queue);
-		const entry = this.#entry(guard);
-		if (!scan || scan.guardVersion !== entry.version || scan.most < most || entry.unit) {
+		const entry = this.#cache.get(guard);
+		if (!scan || !entry || scan.guardVersion !== entry.version || scan.most < most || entry.unit) {
 			this.missingScans = [{ queue, guard, most }];
 			throw MISS;
 		}
+		this.#read(guard, entry.version, entry);
 		return scan.entries;
 	}
 

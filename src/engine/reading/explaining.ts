@@ -42,7 +42,7 @@ export async function explain(session: Session, id: string): Promise<Explanation
 
 async function liveWorkers({ engine }: Session, namespace: string): Promise<readonly WorkerRecord[]> {
 	const { workers } = await engine.registry.read(namespace, (key, error) =>
-		engine.fault(`record ${key} cannot be read`, error),
+		engine.fault("a record cannot be read", error, key),
 	);
 	return workers;
 }

@@ -21,6 +21,8 @@ export const waitQuery = shape(
 	),
 );
 
+export const waitInQuery = ({ query }: FastifyRequest): unknown => (query as { waitMs?: unknown }).waitMs;
+
 export async function wait(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
 	const { timeoutMs = MAX_POLL_MS } = readQuery(request.query, waitQuery);
 	const { executions } = request.principal.backend;

@@ -8,7 +8,7 @@ import { activeTraceparent, isTraceparent } from "../../tracing/trace-context.ts
 import { BODY_LIMIT, JOINT_LIMIT } from "../bodies.ts";
 import { readQuery } from "../query.ts";
 import type { ServerContext } from "../server-context.ts";
-import { events, follow, wait, waitQuery, wantsStream } from "./execution-waits.ts";
+import { events, follow, wait, waitInQuery, waitQuery, wantsStream } from "./execution-waits.ts";
 import { idOf, inArea, type Route } from "./route.ts";
 
 const batchBody = Type.Object(
@@ -77,6 +77,7 @@ export function executionRoutes(context: ServerContext): Route[] {
 			summary: "The execution once it has ended, or as it is when the time is over",
 			query: waitQuery,
 			replies: { 200: replies.execution },
+			waitMs: ({ query }) => (query as { timeoutMs?: unknown }).timeoutMs ?? shapes.MAX_POLL_MS,
 			handle: (request, reply) => wait(context, request, reply),
 		},
 		{
@@ -84,6 +85,7 @@ export function executionRoutes(context: ServerContext): Route[] {
 			summary: "Its history, oldest first; with Accept: text/event-stream as it happens",
 			query: shapes.eventsRequest,
 			replies: { 200: eventPage },
+			waitMs: waitInQuery,
 			streams: true,
 			handle: (request, reply) =>
 				wantsStream(request) ? follow(context, request, reply) : events(context, request, reply),

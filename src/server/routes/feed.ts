@@ -7,7 +7,7 @@ import { waiting } from "../pending-call.ts";
 import { readQuery } from "../query.ts";
 import type { ServerContext } from "../server-context.ts";
 import { Tail } from "../sse.ts";
-import { wantsStream } from "./execution-waits.ts";
+import { waitInQuery, wantsStream } from "./execution-waits.ts";
 import { inArea, type Route } from "./route.ts";
 
 export function feedRoutes(context: ServerContext): Route[] {
@@ -17,6 +17,7 @@ export function feedRoutes(context: ServerContext): Route[] {
 			summary: "What happened in a namespace since a cursor; with Accept: text/event-stream as it happens",
 			query: feedRequest,
 			replies: { 200: eventPage },
+			waitMs: waitInQuery,
 			streams: true,
 			handle: (request, reply) =>
 				wantsStream(request) ? stream(context, request, reply) : page(context, request, reply),

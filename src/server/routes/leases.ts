@@ -17,6 +17,8 @@ const completeManyBody = Type.Object(
 	{ additionalProperties: false },
 );
 
+const waitInBody = ({ body }: FastifyRequest): unknown => (body as { waitMs?: unknown } | undefined)?.waitMs;
+
 export function leaseRoutes(context: ServerContext): Route[] {
 	return inArea("worker protocol", [
 		{
@@ -25,6 +27,7 @@ export function leaseRoutes(context: ServerContext): Route[] {
 			body: shapes.claimRequest.schema,
 			bodyLimit: BODY_LIMIT,
 			replies: { 200: Type.Object({ executions: Type.Array(replies.claimed) }) },
+			waitMs: waitInBody,
 			handle: (request, reply) => claim(context, request, reply),
 		},
 		{
@@ -33,6 +36,7 @@ export function leaseRoutes(context: ServerContext): Route[] {
 			body: shapes.grantRequest.schema,
 			bodyLimit: BODY_LIMIT,
 			replies: { 200: Type.Object({ grant: Type.Union([replies.grant, Type.Null()]) }) },
+			waitMs: waitInBody,
 			handle: (request, reply) => grant(context, request, reply),
 		},
 		{
@@ -178,11 +182,16 @@ function handBackIfUndelivered(
 	const { leases } = request.principal.backend;
 	ifUndelivered(reply, () => {
 		log.info({ requestId: request.id, leases: executions.length }, "a claim could not be delivered, handing back");
-		for (const { id, lease } of executions) {
-			leases.release(id, { fence: { leaseId: lease.id, epoch: lease.epoch } }).catch((error: unknown) => {
-				log.warn({ err: error, executionId: id }, "a lease could not be handed back, it will lapse");
-			});
-		}
+		const releases = executions.map(({ id, lease }) =>
+			leases.release(id, { fence: { leaseId: lease.id, epoch: lease.epoch } }),
+		);
+		void Promise.allSettled(releases).then((results) => {
+			const failed = results.filter((result) => result.status === "rejected");
+			const [first] = failed;
+			if (!first) return;
+			const figures = { requestId: request.id, leases: failed.length, error: String(first.reason) };
+			log.warn(figures, "leases could not be handed back, they will lapse");
+		});
 	});
 }
 

@@ -5,6 +5,7 @@ import { FlowFabricError } from "../../contract/errors.ts";
 import { type Shape, shape } from "../../contract/validate.ts";
 import { inSpan, isTraced } from "../../tracing/trace-context.ts";
 import { ACCESS, isAudited, OPEN, type Role, type RouteName } from "../access.ts";
+import { type Handler, inTime } from "../answer-deadline.ts";
 import type { Audit } from "../audit.ts";
 import { type Principal, refuseOtherRoles, type TokenBook } from "../auth.ts";
 import { CONTROL_LIMIT } from "../bodies.ts";
@@ -34,6 +35,8 @@ export interface Route {
 	query?: Shape<TSchema>;
 	/** By status; errors are the same everywhere and not named. */
 	replies: Record<number, ReplyShape>;
+	/** How long a call waits for something before it is answered, as its caller has said. */
+	waitMs?(request: FastifyRequest): unknown;
 	/** Also answers as an event stream when asked to. */
 	streams?: boolean;
 	/** An action of an operator: one line in the log says who did it, to what, and how it went. */
@@ -48,11 +51,12 @@ export const emptyBody = shape(Type.Object({}, { additionalProperties: false, al
 export const inArea = (area: string, routes: Omit<Route, "area">[]): Route[] =>
 	routes.map((route) => ({ ...route, area }));
 
-/** Makes sure every route is guarded, counted, traced and documented alike. */
+/** Makes sure every route is guarded, answered in time, counted, traced and documented alike. */
 export function addRoutes(
 	app: FastifyInstance,
 	context: ServerContext,
 	tokens: TokenBook,
+	requestTimeoutMs: number,
 	routes: readonly Route[],
 ): void {
 	for (const route of routes) {
@@ -62,6 +66,7 @@ export function addRoutes(
 			throw new TypeError(`${route.name} must ${route.audit ? "not " : ""}leave an audit line`);
 		const [method = "", url = ""] = route.name.split(" ");
 		const { metrics } = context;
+		const handle = inTime(traced(route, url), { requestTimeoutMs, area: route.area, waitMs: route.waitMs });
 		app.route({
 			method,
 			url,
@@ -84,7 +89,7 @@ export function addRoutes(
 				metrics.request(route.name, reply.statusCode, reply.elapsedTime);
 				done();
 			},
-			handler: route.audit === undefined ? traced(route, url) : audited(route, url, route.audit, context),
+			handler: route.audit === undefined ? handle : audited(handle, route.audit, context),
 		});
 	}
 }
@@ -92,8 +97,6 @@ export function addRoutes(
 export const instanceOf = (request: FastifyRequest): string => (request.params as { instanceId: string }).instanceId;
 
 export const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;
-
-type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
 function traced(route: Route, url: string): Handler {
 	const start = { name: route.name, kind: "server" as const, attributes: { "http.route": url } };
@@ -108,8 +111,7 @@ function traced(route: Route, url: string): Handler {
 	};
 }
 
-function audited(route: Route, url: string, { what, target, result }: Audit, { log }: ServerContext): Handler {
-	const handle = traced(route, url);
+function audited(handle: Handler, { what, target, result }: Audit, { log }: ServerContext): Handler {
 	return async (request, reply) => {
 		const line = { audit: true, who: request.principal.name, what, ...target(request), requestId: request.id };
 		try {

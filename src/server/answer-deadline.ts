@@ -1,0 +1,57 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { FlowFabricError } from "../contract/errors.ts";
+import { MAX_POLL_MS } from "../contract/executions.ts";
+import { routeOf } from "./errors.ts";
+
+export type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
+
+/** What is done for whoever runs the server may take longer, by so many times. */
+const ADMINISTRATION = 4;
+
+/** Replies that were given because time was over: what their handlers come to goes nowhere. */
+const overdue = new WeakSet<FastifyReply>();
+
+export const isOverdue = (reply: FastifyReply): boolean => overdue.has(reply);
+
+export interface AnswerDeadline {
+	/** How long a request may take from its head to its answer. */
+	requestTimeoutMs: number;
+	area: string;
+	/** How long the call itself is to wait for something. */
+	waitMs?: ((request: FastifyRequest) => unknown) | undefined;
+}
+
+/**
+ * Answers in time, whatever the handler waits for. Where the store does not answer the engine says so a little earlier and
+ * in better words; this is for all else. A stream that has begun is an answer.
+ */
+export function inTime(handle: Handler, { requestTimeoutMs, area, waitMs }: AnswerDeadline): Handler {
+	const usual = requestTimeoutMs * (area === "administration" ? ADMINISTRATION : 1);
+	return (request, reply) => {
+		const answer = handle(request, reply);
+		if (!(answer instanceof Promise)) return answer;
+		const limitMs = usual + (waitMs ? waitOf(waitMs(request)) : 0);
+		return new Promise((resolve, reject) => {
+			const timer = setTimeout(() => {
+				if (reply.raw.headersSent) return;
+				overdue.add(reply);
+				reject(lateError(request, limitMs));
+			}, limitMs - reply.elapsedTime);
+			answer.then(resolve, reject).finally(() => clearTimeout(timer));
+		});
+	};
+}
+
+/** As given, and not checked yet. */
+function waitOf(given: unknown): number {
+	const ms = Number(given);
+	return ms > 0 ? Math.min(ms, MAX_POLL_MS) : 0;
+}
+
+function lateError(request: FastifyRequest, limitMs: number): FlowFabricError {
+	const fate = request.method === "GET" ? "" : "; what was asked may have been done, or may be yet";
+	return new FlowFabricError("request_timeout", {
+		message: `${routeOf(request)} was not answered within ${limitMs} ms${fate}`,
+		details: { limitMs },
+	});
+}
