@@ -10,6 +10,8 @@ import type { ExecutionRecord } from "../kernel/records/execution.ts";
 import { filterName, type ScannerFilter } from "../kernel/scanner-filter.ts";
 import type { Errand } from "../kernel/ticking.ts";
 import { logSubject, type Store } from "../store/port.ts";
+import { BlockedMover } from "./blocking/blocked-mover.ts";
+import { RouteBlocker } from "./blocking/route-blocker.ts";
 import { ClaimDispatcher } from "./claims/claim-dispatcher.ts";
 import { ClaimRequests } from "./claims/claim-requests.ts";
 import { PausedLanes } from "./claims/paused-lanes.ts";
@@ -18,7 +20,6 @@ import { DutyLog } from "./duties/duty-log.ts";
 import { ErrandQueue } from "./duties/errand-queue.ts";
 import { LaneKeeper } from "./duties/lane-keeper.ts";
 import type { TimerFailure } from "./duties/partition-timer.ts";
-import { RouteKeeper } from "./duties/route-keeper.ts";
 import { Scanners } from "./duties/scanners.ts";
 import { TimerService } from "./duties/timer-service.ts";
 import { type Fault, type FaultClass, FaultLog } from "./fault-log.ts";
@@ -89,7 +90,7 @@ export class Engine {
 	readonly lanes: LaneKeeper;
 	readonly registry: Registry;
 	readonly heartbeats: WorkerHeartbeats;
-	readonly routes: RouteKeeper;
+	readonly routes: RouteBlocker;
 	readonly watchers = new Watchers();
 	readonly counters: EngineCounters = { commands: 0, units: 0, commits: 0, lost: 0, worstLosses: 0 };
 	readonly duties = new DutyLog();
@@ -154,13 +155,20 @@ export class Engine {
 		this.chooser = new PartitionChooser(this.runners);
 		this.lanes = new LaneKeeper(this.runners);
 		this.registry = new Registry({ runners: this.runners, kernel: this.kernel });
-		this.routes = new RouteKeeper({
+		const notMoved = (error: unknown) =>
+			this.#scanners.failed("unblock", "work nobody can serve could not be moved", error);
+		const mover = new BlockedMover({
+			runners: this.runners,
+			kernel: this.kernel,
+			work: () => this.dispatcher.work,
+			onFailure: notMoved,
+		});
+		this.routes = new RouteBlocker({
 			runners: this.runners,
 			clock: this.clock,
-			kernel: this.kernel,
 			registry: this.registry,
-			work: () => this.dispatcher.work,
-			onFailure: (error) => this.#scanners.failed("unblock", "work nobody can serve could not be moved", error),
+			mover,
+			onFailure: notMoved,
 		});
 		this.heartbeats = new WorkerHeartbeats({
 			registry: this.registry,

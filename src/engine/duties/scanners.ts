@@ -1,13 +1,13 @@
 import type { Clock } from "../../contract/clock.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import { isWithin, type ScannerFilter } from "../../kernel/scanner-filter.ts";
+import type { RouteBlocker } from "../blocking/route-blocker.ts";
 import type { FaultClass, FaultLog } from "../fault-log.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import type { DutyLog, Scanner } from "./duty-log.ts";
 import { EventTrimmer } from "./event-trimmer.ts";
 import { IndexReconciler } from "./index-reconciler.ts";
 import type { DriftedEntry } from "./index-walk.ts";
-import type { RouteKeeper } from "./route-keeper.ts";
 import { Sweep } from "./sweep.ts";
 
 export interface ScannersOptions {
@@ -15,7 +15,7 @@ export interface ScannersOptions {
 	runners: readonly PartitionRunner[];
 	kernel: Kernel;
 	clock: Clock;
-	routes: RouteKeeper;
+	routes: RouteBlocker;
 	duties: DutyLog;
 	/** What all this is restricted to; left out when it is not. */
 	scannerFilter: ScannerFilter | undefined;

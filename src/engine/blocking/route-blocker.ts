@@ -1,38 +1,27 @@
 import type { Clock } from "../../contract/clock.ts";
-import type { BlockingCause } from "../../kernel/blocking.ts";
-import type { Kernel } from "../../kernel/kernel.ts";
 import { describeLack, offersAll } from "../../kernel/matching.ts";
 import { blockedQueuePrefix, classOfQueue, routeQueue, routeQueueSubject } from "../../kernel/placement.ts";
 import { type WorkerRecord, workerExpiresAt } from "../../kernel/records/worker.ts";
 import { MOVED_PER_STEP } from "../../kernel/rules/block.ts";
-import { isWithin, type ScannerFilter } from "../../kernel/scanner-filter.ts";
-import type { QueuePosition, StoredRecord } from "../../store/port.ts";
-import type { WorkFinder } from "../claims/work-finder.ts";
+import type { ScannerFilter } from "../../kernel/scanner-filter.ts";
 import type { Registry } from "../fleet/registry.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
+import type { BlockedMover, Move, Moving, Place } from "./blocked-mover.ts";
 
-export interface RouteKeeperOptions {
+export interface RouteBlockerOptions {
 	runners: readonly PartitionRunner[];
-	kernel: Kernel;
 	clock: Clock;
 	registry: Registry;
-	work(): WorkFinder;
+	mover: BlockedMover;
 	onFailure(error: unknown): void;
 }
 
-/** Partitions asked at the same time. */
-const IN_FLIGHT = 16;
 /** How many partitions it has never looked at a pass looks at. */
 const FIRST_LOOKS = 32;
 const MOST_REMEMBERED = 4096;
-/** Steps that move nothing although the store has something, before it is left to the next who looks. */
-const MOST_IDLE_STEPS = 5;
 
 /** What somebody who came could not be given, because a partition did not answer, is tried again this often. */
 const OWED_AGAIN_MS = 1000;
-
-/** A queue in one partition. */
-type Place = readonly [partition: number, queue: string];
 
 /**
  * Moves work aside that no live worker of its namespace could serve, and back once one can. A claim that meets work
@@ -42,8 +31,8 @@ type Place = readonly [partition: number, queue: string];
  * The registry lives in a partition of its own, so a worker may come between the look at it and the move. Therefore
  * whoever moved work aside looks once more, and whoever comes releases what waits; one of the two is the later.
  */
-export class RouteKeeper {
-	readonly #options: RouteKeeperOptions;
+export class RouteBlocker {
+	readonly #options: RouteBlockerOptions;
 	/** Until when work that requires this can be served by somebody. */
 	readonly #servedUntil = new Map<string, number>();
 	/** Partitions a pass has looked at, and those where it found something that waits. */
@@ -53,7 +42,7 @@ export class RouteKeeper {
 	readonly #owed = new Map<string, () => void>();
 	#closed = false;
 
-	constructor(options: RouteKeeperOptions) {
+	constructor(options: RouteBlockerOptions) {
 		this.#options = options;
 	}
 
@@ -74,7 +63,10 @@ export class RouteKeeper {
 	 */
 	async released(namespace: string, capabilities: readonly string[]): Promise<void> {
 		try {
-			const places = await this.#queuesIn([...this.#options.runners.keys()], blockedQueuePrefix("route", namespace));
+			const places = await this.#options.mover.queuesIn(
+				[...this.#options.runners.keys()],
+				blockedQueuePrefix("route", namespace),
+			);
 			await this.#release(places, (required) => offersAll(capabilities, required));
 		} catch (error) {
 			this.#owe(namespace);
@@ -103,7 +95,7 @@ export class RouteKeeper {
 		const wanted = new Set([...changed, ...this.#holding, ...fresh]);
 		const partitions = own.filter((partition) => wanted.has(partition));
 		for (const partition of fresh) this.#looked.add(partition);
-		const found = await this.#queuesIn(partitions, blockedQueuePrefix("route"));
+		const found = await this.#options.mover.queuesIn(partitions, blockedQueuePrefix("route"));
 		this.#holding = new Set(found.map(([partition]) => partition));
 		let moved = 0;
 		for (const namespace of new Set(found.map(([, queue]) => routeQueueSubject(queue).namespace))) {
@@ -120,7 +112,10 @@ export class RouteKeeper {
 		const again = async () => {
 			this.#owed.delete(namespace);
 			try {
-				const places = await this.#queuesIn([...this.#options.runners.keys()], blockedQueuePrefix("route", namespace));
+				const places = await this.#options.mover.queuesIn(
+					[...this.#options.runners.keys()],
+					blockedQueuePrefix("route", namespace),
+				);
 				if (places.length > 0) await this.#releaseServed(namespace, places);
 			} catch (error) {
 				this.#options.onFailure(error);
@@ -142,7 +137,11 @@ export class RouteKeeper {
 		const moving = unserved.map(([partition, queue]) => {
 			const { requiredCapabilities } = classOfQueue(queue);
 			const move: Move = { op: "block", cause: "route", queue, detail: describeLack(requiredCapabilities, workers) };
-			return this.#move(partition, move, async () => (await this.#isServed(namespace, requiredCapabilities)) === false);
+			return this.#options.mover.move(
+				partition,
+				move,
+				async () => (await this.#isServed(namespace, requiredCapabilities)) === false,
+			);
 		});
 		const whole = this.#lookAgain(namespace, unserved, moving).catch(this.#options.onFailure);
 		const firsts = await Promise.allSettled(moving.map(({ first }) => first));
@@ -196,113 +195,15 @@ export class RouteKeeper {
 	): Promise<number> {
 		const served = places.filter(([, queue]) => isFor(routeQueueSubject(queue).requiredCapabilities));
 		const moved = await Promise.all(
-			served.map(([partition, queue]) =>
-				scannerFilter && scannerFilter.tags.length > 0
-					? this.#releaseWithin(scannerFilter, partition, queue)
-					: this.#releaseAll(partition, queue),
-			),
+			served.map((place) => {
+				if (scannerFilter && scannerFilter.tags.length > 0)
+					return this.#options.mover.releaseWithin(scannerFilter, "route", place);
+				const { namespace, requiredCapabilities } = routeQueueSubject(place[1]);
+				const isWanted = async () => (await this.#isServed(namespace, requiredCapabilities)) !== false;
+				return this.#options.mover.release("route", place, isWanted);
+			}),
 		);
 		return moved.reduce((sum, count) => sum + count, 0);
-	}
-
-	async #releaseAll(partition: number, queue: string): Promise<number> {
-		const { namespace, requiredCapabilities } = routeQueueSubject(queue);
-		const isWanted = async () => (await this.#isServed(namespace, requiredCapabilities)) !== false;
-		const { first, all } = this.#move(partition, { op: "unblock", cause: "route", queue }, isWanted);
-		// If the first step fails, that is told below.
-		const whole = all.catch((error) => first.then(() => this.#options.onFailure(error)).catch(() => {}));
-		const count = await first;
-		if (count < MOVED_PER_STEP) await whole;
-		return count;
-	}
-
-	/** Page after page: what is not within the scannerFilter stays, and must not hide what is behind it. */
-	async #releaseWithin(scannerFilter: ScannerFilter, partition: number, queue: string): Promise<number> {
-		const { runners, kernel } = this.#options;
-		const runner = runners[partition] as PartitionRunner;
-		let moved = 0;
-		let after: QueuePosition | undefined;
-		do {
-			const position = after;
-			const { entries } = await runner.ask((store, at) => store.first(at, queue, MOVED_PER_STEP, position));
-			const { records } = await runner.ask((store, at) => store.read(at, keysOf(entries)));
-			const keys = keysOf(records.filter((stored) => isReadableWithin(kernel, scannerFilter, stored)));
-			if (keys.length > 0) moved += await this.#step(partition, { op: "unblock", cause: "route", queue, keys });
-			after = entries.length < MOVED_PER_STEP ? undefined : entries.at(-1);
-		} while (after);
-		return moved;
-	}
-
-	/** Queues that are not empty, a few partitions at a time. */
-	async #queuesIn(partitions: readonly number[], prefix: string): Promise<Place[]> {
-		const found: Place[] = [];
-		for (let n = 0; n < partitions.length; n += IN_FLIGHT) {
-			const step = partitions.slice(n, n + IN_FLIGHT).map(async (partition) => {
-				const runner = this.#options.runners[partition] as PartitionRunner;
-				const { queues } = await runner.ask((store, at) => store.queues(at, prefix));
-				for (const queue of queues) found.push([partition, queue]);
-			});
-			await Promise.all(step);
-		}
-		return found;
-	}
-
-	/**
-	 * Moves a queue step by step, since it may be long, for as long as that is wanted: somebody who comes or goes meanwhile
-	 * has it moved the other way, and two that moved it to and fro would never end.
-	 */
-	#move(partition: number, move: Move, isWanted: () => Promise<boolean>): Moving {
-		const first = this.#step(partition, move);
-		const all = first.then(async (count) => {
-			let total = count;
-			for (let moved = count, idle = 0; idle < MOST_IDLE_STEPS; total += moved) {
-				if (moved < MOVED_PER_STEP && (await this.#isOver(partition, move))) break;
-				if (!(await isWanted())) break;
-				moved = await this.#step(partition, move);
-				idle = moved === 0 ? idle + 1 : 0;
-			}
-			return total;
-		});
-		return { first, all };
-	}
-
-	async #step(partition: number, move: Move): Promise<number> {
-		const runner = this.#options.runners[partition] as PartitionRunner;
-		const outcome = await runner.run({ ...move, actor: "unblock" });
-		if (!outcome.ok) throw new Error(outcome.code);
-		return outcome.moved;
-	}
-
-	/** Only the store can say that a queue is empty; claims are told, lest they have it examined again and again. */
-	async #isOver(partition: number, { queue }: Move): Promise<boolean> {
-		const { runners, work } = this.#options;
-		const runner = runners[partition] as PartitionRunner;
-		const emptied = work().looking(partition, queue);
-		const { entries } = await runner.ask((store, at) => store.first(at, queue, 1));
-		if (entries.length > 0) runner.heads.forget(queue);
-		else emptied();
-		return entries.length === 0;
-	}
-}
-
-/** How many the first step moved, and how many all of them. */
-interface Moving {
-	first: Promise<number>;
-	all: Promise<number>;
-}
-
-type Move =
-	| { op: "block"; cause: BlockingCause; queue: string; detail: string }
-	| { op: "unblock"; cause: BlockingCause; queue: string; keys?: readonly string[] };
-
-const keysOf = (found: readonly { key: string }[]): string[] => found.map(({ key }) => key);
-
-/** Whose it is cannot be said of one that cannot be read: it is left alone. */
-function isReadableWithin(kernel: Kernel, scannerFilter: ScannerFilter, { key, version, doc }: StoredRecord): boolean {
-	try {
-		return version > 0 && isWithin(scannerFilter, key, kernel.decode(key, doc));
-	} catch {
-		return false;
 	}
 }
 
