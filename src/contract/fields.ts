@@ -58,12 +58,6 @@ export const executionId = Type.String({
 	allowed: "must be an execution id: ex_<32 hex>_<slot 0..16383>",
 });
 
-export const flowId = Type.String({
-	pattern: "^fl_[0-9a-f]{32}_(0|[1-9][0-9]{0,4})$",
-	description: "Id of a flow",
-	allowed: "must be a flow id: fl_<32 hex>_<slot 0..16383>",
-});
-
 export const priority = Type.Integer({
 	minimum: Number.MIN_SAFE_INTEGER,
 	maximum: Number.MAX_SAFE_INTEGER,
