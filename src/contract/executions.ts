@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { PUBLIC_STATES } from "../kernel/state.ts";
+import { type PublicState, STATES_IN_USE } from "../kernel/state.ts";
 import {
 	base64,
 	capabilities,
@@ -7,7 +7,6 @@ import {
 	contentType,
 	duration,
 	fence,
-	flowId,
 	integer,
 	kind,
 	lane,
@@ -168,9 +167,10 @@ export type ChangePriorityRequest = Static<typeof changePriorityRequest.schema>;
 export const filterFields = {
 	namespace: Type.Optional(namespace),
 	lane: Type.Optional(lane),
-	state: Type.Optional(Type.Enum([...PUBLIC_STATES], { allowed: `must be one of ${PUBLIC_STATES.join(", ")}` })),
+	state: Type.Optional(
+		Type.Unsafe<PublicState>(Type.Enum([...STATES_IN_USE], { allowed: `must be one of ${STATES_IN_USE.join(", ")}` })),
+	),
 	kind: Type.Optional(kind),
-	flowId: Type.Optional(flowId),
 	tag: Type.Optional(
 		Type.String({
 			pattern: "^[a-z][a-z0-9_]*(\\.[a-z0-9_]+)*:",

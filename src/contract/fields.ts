@@ -59,8 +59,6 @@ const id = (prefix: IdPrefix, description: string): TString =>
 
 export const executionId = id("ex", "Id of an execution");
 
-export const flowId = id("fl", "Id of a flow");
-
 export const priority = Type.Integer({
 	minimum: Number.MIN_SAFE_INTEGER,
 	maximum: Number.MAX_SAFE_INTEGER,

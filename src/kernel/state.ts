@@ -74,6 +74,20 @@ export const PUBLIC_STATES = [
 
 export type PublicState = (typeof PUBLIC_STATES)[number];
 
+/**
+ * The states that executions can be in so far. Nothing is ever found in one of the others, so asking for those is refused
+ * rather than answered with nothing.
+ */
+export const STATES_IN_USE = [
+	"waiting",
+	"delayed",
+	"active",
+	"completed",
+	"failed",
+	"cancelled",
+	"expired",
+] as const satisfies readonly PublicState[];
+
 export interface StateFields {
 	lifecyclePhase: LifecyclePhase;
 	ownershipState: OwnershipState;

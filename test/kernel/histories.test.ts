@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { STATES_IN_USE } from "../../src/kernel/state.ts";
 import { lostLaterFields, withLaterFields } from "../later-fields.ts";
 import { History } from "./history.ts";
 import { type Step, step } from "./history-steps.ts";
@@ -26,9 +27,13 @@ const MOST_MORE = 2000;
 
 describe("random histories", () => {
 	const reached = new Set<string>();
+	const states = new Set<string>();
 	const live = (steps: readonly Step[]) => {
 		const history = new History();
-		for (const each of steps) history.live(each);
+		for (const each of steps) {
+			history.live(each);
+			for (const it of history.executions) states.add(it.fields().publicState);
+		}
 		for (const answer of history.answers) reached.add(answer);
 	};
 
@@ -59,5 +64,6 @@ describe("random histories", () => {
 		const missing = () => everywhere.filter((answer) => !reached.has(answer));
 		for (let more = 0; more < MOST_MORE && missing().length > 0; more += 100) fc.sample(histories, 100).forEach(live);
 		expect(missing()).toEqual([]);
+		expect([...states].sort()).toEqual([...STATES_IN_USE].sort());
 	});
 });

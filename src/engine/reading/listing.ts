@@ -1,5 +1,4 @@
 import type { ListRequest } from "../../contract/executions.ts";
-import { slotOfGivenId } from "../../contract/ids.ts";
 import { listQueue, listQueuePrefix } from "../../kernel/placement.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import { publicState } from "../../kernel/state.ts";
@@ -14,7 +13,7 @@ import type { Found } from "./showing.ts";
 /**
  * Executions of a namespace, newest first. Each stands in one list queue, named by lane and state, at a position that
  * never changes; so a page is a merge of the queues asked for, and a cursor is simply the last position looked at.
- * Namespace, lane, state and time are found by the index; kind, flow and tag by looking at the records.
+ * Namespace, lane, state and time are found by the index; kind and tag by looking at the records.
  */
 
 export type Filter = Omit<ListRequest, "limit" | "cursor">;
@@ -35,9 +34,9 @@ export async function findExecutions(
 	cursor: string | undefined,
 ): Promise<{ found: Found[]; nextCursor?: string }> {
 	const search = { ...filter, namespace: session.namespaceFor(filter.namespace) };
-	const partitions = partitionsOf(session, filter.flowId);
+	const partitions = [...session.engine.runners.keys()];
 	const tag = splitTag(filter.tag);
-	const isNarrow = filter.kind !== undefined || filter.flowId !== undefined || tag !== undefined;
+	const isNarrow = filter.kind !== undefined || tag !== undefined;
 	const found: Found[] = [];
 	let after = startOf(filter, cursor);
 	for (let lookedAt = 0; ; ) {
@@ -64,7 +63,6 @@ function matches(record: ExecutionRecord, filter: Filter, tag: [key: string, val
 		// It may have moved on since its queue was read.
 		(filter.state === undefined || publicState(record) === filter.state) &&
 		(filter.kind === undefined || record.kind === filter.kind) &&
-		(filter.flowId === undefined || record.flowId === filter.flowId) &&
 		(tag === undefined || hasTag(record.tags, ...tag))
 	);
 }
@@ -73,12 +71,6 @@ function splitTag(tag: string | undefined): [key: string, value: string] | undef
 	if (tag === undefined) return undefined;
 	const colon = tag.indexOf(":");
 	return [tag.slice(0, colon), tag.slice(colon + 1)];
-}
-
-/** A flow's members live where it lives. */
-function partitionsOf({ engine }: Session, flowId: string | undefined): number[] {
-	if (flowId === undefined) return engine.runners.map((_, partition) => partition);
-	return [slotOfGivenId("fl", flowId, "flowId") % engine.runners.length];
 }
 
 /** Scores are negated times: what was created before a time stands behind that of the millisecond before it. */

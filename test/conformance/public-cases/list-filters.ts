@@ -64,9 +64,18 @@ export function listFilterCases(test: PublicCase): void {
 		expect(found.sort()).toEqual(ids.sort());
 	});
 
-	test("work that is no member of a flow is not found by one", async (scene) => {
-		await scene.create();
-		expect(await scene.backend.executions.list({ flowId: `fl_${"0".repeat(32)}_16383` })).toEqual({ executions: [] });
+	test("what cannot be found by is refused by name: flows, and states that nothing can be in", async (scene) => {
+		const list = (request: object) => refusal(scene.backend.executions.list(request as ListRequest));
+		const bulk = (filter: object) => refusal(scene.backend.executions.bulk({ filter, action: "cancel" } as never));
+		const flowId = `fl_${"0".repeat(32)}_16383`;
+		expect(await list({ flowId })).toMatchObject({ code: "invalid_input", details: { field: "flowId" } });
+		expect(await bulk({ flowId })).toMatchObject({ code: "invalid_input", details: { field: "filter.flowId" } });
+		for (const state of ["rate_limited", "waiting_children", "suspended", "skipped", "running"]) {
+			const allowed = "must be one of waiting, delayed, active, completed, failed, cancelled, expired";
+			const told = { code: "invalid_input", message: `state: ${allowed}, got "${state}"` };
+			expect(await list({ state })).toMatchObject(told);
+			expect(await bulk({ state })).toMatchObject({ details: { field: "filter.state" } });
+		}
 	});
 
 	test("everything given must hold", async (scene) => {

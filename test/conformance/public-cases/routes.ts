@@ -168,18 +168,6 @@ export function routeCases(test: PublicCase): void {
 		}
 	});
 
-	test("the queue timeout stands still while work is blocked", async (scene) => {
-		const id = await scene.create({ ...gpu, policy: { timeouts: { queueMs: 1000 } } });
-		await scene.claim();
-		await scene.clock.advance(5000);
-		expect(await scene.get(id)).toMatchObject(blocked);
-		await register(scene, "able", ["gpu"]);
-		await scene.clock.advance(999);
-		expect(await scene.get(id)).toMatchObject(eligible);
-		await scene.clock.advance(1);
-		expect((await scene.get(id)).publicState).toBe("expired");
-	});
-
 	test("blocked work under a fairness key comes back under it", async (scene) => {
 		const ids = [await scene.create({ ...gpu, fairnessKey: "a" }), await scene.create({ ...gpu, fairnessKey: "b" })];
 		await scene.claim();
