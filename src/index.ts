@@ -26,6 +26,7 @@ export type * from "./contract/replies.ts";
 export type { SetTagsRequest } from "./contract/tags.ts";
 export type * from "./contract/worker-protocol.ts";
 export type { RegisterWorkerRequest, WorkersRequest } from "./contract/workers.ts";
+export type { Fault } from "./engine/fault-log.ts";
 export type { ErrorCode } from "./kernel/errors.ts";
 export type { EventType, ExecutionEvent } from "./kernel/events.ts";
 export type { Policy } from "./kernel/policy.ts";

@@ -6,7 +6,7 @@ import type { SimPartition } from "./sim-store.ts";
 import type { Stage } from "./stage.ts";
 import { asTenant, LANES } from "./tenants.ts";
 
-const SUBMITTED = 24;
+const SUBMITTED = 12;
 /** A lane that could not be copied everywhere is due again after a second. */
 const SPREAD_AGAIN_MS = 1000;
 /** Until whoever waited for a partition that was sick is through with it. */
