@@ -304,6 +304,8 @@ export class ClaimDispatcher {
 			);
 		} catch (error) {
 			if (!(error instanceof FlowFabricError) || error.code !== "store_unavailable") throw error;
+			// A grant that may yet come must stay the only one: whoever asks again is told of it.
+			if (claim.grantTtlMs !== undefined && error.details.applied === "unknown") throw error;
 			this.work.notGiven(search, share, error);
 			return [];
 		}

@@ -1,8 +1,6 @@
 import { trustedSlot } from "../../kernel/ids.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
-import { queueScore } from "../../kernel/placement.ts";
 import type { ClaimRequestRecord } from "../../kernel/records/claim-request.ts";
-import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import type { Store, StoredRecord } from "../../store/port.ts";
 import type { UuidMint } from "../mint.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
@@ -125,7 +123,7 @@ export class ClaimRequests<T> {
 		);
 		return held
 			.flat()
-			.sort((a, b) => inOrderOf(claim, a.record, b.record))
+			.sort((a, b) => kind.compare(claim, a, b))
 			.map(({ told }) => told);
 	}
 
@@ -145,7 +143,3 @@ export class ClaimRequests<T> {
 		}
 	}
 }
-
-/** As a first answer is ordered: lane by lane as they were given, the best first. */
-const inOrderOf = ({ lanes }: Claim, a: ExecutionRecord, b: ExecutionRecord): number =>
-	lanes.indexOf(a.lane) - lanes.indexOf(b.lane) || queueScore(a) - queueScore(b) || (a.id < b.id ? -1 : 1);

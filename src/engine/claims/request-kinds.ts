@@ -1,9 +1,11 @@
 import type { GrantView } from "../../contract/replies.ts";
+import { queueScore } from "../../kernel/placement.ts";
 import { type ClaimRequestRecord, claimRequestKey, grantRequestKey } from "../../kernel/records/claim-request.ts";
 import { type ExecutionRecord, executionKey } from "../../kernel/records/execution.ts";
 import { type GrantRecord, grantKey } from "../../kernel/records/grant.ts";
 import type { Key } from "../../kernel/records/record.ts";
 import { isGrantHeld } from "../../kernel/rules/grant.ts";
+import type { Claim } from "./claim-dispatcher.ts";
 
 type Records = ReadonlyMap<string, object>;
 
@@ -15,7 +17,14 @@ export interface RequestKind<T> {
 	/** The records that say whether something is still held. */
 	keysOf(taken: readonly [executionId: string, heldBy: string]): string[];
 	/** Of what was taken before; undefined when it is no longer held. */
-	found(executionId: string, heldBy: string, records: Records): { record: ExecutionRecord; told: T } | undefined;
+	found(executionId: string, heldBy: string, records: Records): Found<T> | undefined;
+	/** In which order what was taken before is told. */
+	compare(claim: Pick<Claim, "lanes">, a: Found<T>, b: Found<T>): number;
+}
+
+interface Found<T> {
+	record: ExecutionRecord;
+	told: T;
 }
 
 export const leaseRequests: RequestKind<ExecutionRecord> = {
@@ -26,6 +35,9 @@ export const leaseRequests: RequestKind<ExecutionRecord> = {
 		const record = records.get(executionKey(id)) as ExecutionRecord | undefined;
 		return record?.lease?.id === leaseId ? { record, told: record } : undefined;
 	},
+	/** As a first answer is ordered: lane by lane as they were given, the best first. */
+	compare: ({ lanes }, { record: a }, { record: b }) =>
+		lanes.indexOf(a.lane) - lanes.indexOf(b.lane) || queueScore(a) - queueScore(b) || (a.id < b.id ? -1 : 1),
 };
 
 export const grantRequests: RequestKind<GrantView> = {
@@ -38,6 +50,8 @@ export const grantRequests: RequestKind<GrantView> = {
 		if (!record || !grant || !isGrantHeld(grantId, grant, record)) return undefined;
 		return { record, told: { grantId, executionId, expiresAt: grant.expiresAt } };
 	},
+	/** Two engines asked at once may each have made one: the earlier may have been told of before the other was there. */
+	compare: (_, { told: a }, { told: b }) => a.expiresAt - b.expiresAt || (a.grantId < b.grantId ? -1 : 1),
 };
 
 export function grantView({ id, grant }: ExecutionRecord): GrantView {
