@@ -4,14 +4,15 @@ import { slotOfGivenId } from "../contract/ids.ts";
 import type { GrantView } from "../contract/replies.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { kernel as theKernel } from "../kernel/kernel.ts";
-import { DUE_QUEUE, ELIGIBLE } from "../kernel/placement.ts";
+import { ELIGIBLE } from "../kernel/placement.ts";
 import { ENGINES_SLOT } from "../kernel/records/engines.ts";
 import type { ExecutionRecord } from "../kernel/records/execution.ts";
 import { filterName, type ScannerFilter } from "../kernel/scanner-filter.ts";
 import type { Errand } from "../kernel/ticking.ts";
-import { logSubject, type Store } from "../store/port.ts";
+import type { Store } from "../store/port.ts";
 import { BlockedMover } from "./blocking/blocked-mover.ts";
 import { RouteBlocker } from "./blocking/route-blocker.ts";
+import { ChangeRouter } from "./change-router.ts";
 import { ClaimDispatcher } from "./claims/claim-dispatcher.ts";
 import { ClaimRequests } from "./claims/claim-requests.ts";
 import { PausedLanes } from "./claims/paused-lanes.ts";
@@ -28,7 +29,6 @@ import { type LiveEngine, Presence, type PresenceTimes } from "./fleet/presence.
 import { Registry } from "./fleet/registry.ts";
 import { WorkerHeartbeats } from "./fleet/worker-heartbeats.ts";
 import { UuidMint } from "./mint.ts";
-import { NoticeRouter } from "./notice-router.ts";
 import type { EngineObserver } from "./observer.ts";
 import type { BatchReport } from "./partition/batch-sender.ts";
 import { PartitionRunner } from "./partition/partition-runner.ts";
@@ -106,19 +106,22 @@ export class Engine {
 	readonly pausedLanes: PausedLanes;
 	readonly #timers: TimerService;
 	readonly #errands: ErrandQueue<Errand>;
-	readonly #notices: NoticeRouter;
+	readonly #changes: ChangeRouter;
 	readonly #scanners: Scanners;
 	/** Absent on a store that nobody else can have open. */
 	readonly #presence: Presence | undefined;
 	readonly #preferences: Preferences;
 	readonly #faults: FaultLog;
+	readonly #engineId: string;
 	#closed = false;
 
+	/** From the inside out: partitions, what stands on them, claims, and what the engine does on its own. */
 	constructor(options: EngineOptions) {
 		this.store = options.store;
 		this.clock = options.clock ?? systemClock;
 		this.random = options.random ?? Math.random;
 		this.kernel = options.kernel ?? theKernel;
+		this.#engineId = options.engineId ?? new UuidMint(() => Date.now(), options.randomHex).next();
 		const scannerFilterName = options.scannerFilter ? filterName(options.scannerFilter) : "";
 		this.scannerFilter = scannerFilterName === "" ? undefined : options.scannerFilter;
 		this.#faults = new FaultLog({
@@ -126,67 +129,84 @@ export class Engine {
 			count: () => this.observer?.fault(),
 			tell: options.onFault ?? (() => {}),
 		});
-		const { partitions } = this.store;
-		const idMint = new UuidMint(() => Date.now(), options.randomHex);
-		const engineId = options.engineId ?? idMint.next();
-		this.#preferences = new Preferences(engineId, partitions);
-		this.runners = Array.from(
-			{ length: partitions },
-			(_, partition) =>
-				new PartitionRunner({
-					engineId,
-					partition,
-					store: this.store,
-					kernel: this.kernel,
-					clock: this.clock,
-					random: this.random,
-					cacheCapacity: Math.max(256, Math.floor((options.cachedRecords ?? DEFAULT_CACHED_RECORDS) / partitions)),
-					vouches: (at, until) => this.#presence?.isKnown !== false && this.#timers.vouches(at, until),
-					onQueued: (queue, at) => queue.startsWith(ELIGIBLE) && this.dispatcher.work.hasWork(at, queue),
-					onCommitted: (unit, at) => this.#committed(unit, at),
-					onAbandoned: (unit, at) => this.#abandoned(unit, at),
-					onCorrupt: (key, why) => this.fault("a record cannot be read", why, key),
-					onBatch: (batch) => this.#count(batch),
-					onRefused: (error) => this.#refused(partition, error),
-				}),
-		);
+
+		this.runners = this.#makeRunners(options.cachedRecords ?? DEFAULT_CACHED_RECORDS);
 		this.writes = new WriteProbe(this.runners, this.clock);
 		this.mint = new UuidMint(() => this.now(), options.randomHex);
 		this.chooser = new PartitionChooser(this.runners);
 		this.lanes = new LaneKeeper(this.runners);
 		this.registry = new Registry({ runners: this.runners, kernel: this.kernel });
-		const notMoved = (error: unknown) =>
+		this.routes = this.#makeRoutes();
+		this.heartbeats = this.#makeHeartbeats();
+
+		this.pausedLanes = this.#makePausedLanes();
+		this.dispatcher = this.#makeDispatcher();
+		const requests = { runners: this.runners, dispatcher: this.dispatcher, kernel: this.kernel, mint: this.mint };
+		this.claimRequests = new ClaimRequests({ ...requests, kind: leaseRequests });
+		this.grantRequests = new ClaimRequests({ ...requests, kind: grantRequests });
+
+		this.#errands = new ErrandQueue<Errand>({
+			spread_lane: { ...ERRANDS, run: ({ home }) => this.lanes.spread(home, PARTITION_PATIENCE_MS) },
+		});
+		this.#timers = this.#makeTimers();
+		this.#changes = this.#makeChangeRouter();
+		this.#scanners = this.#makeScanners(options.sweepMs);
+		this.#preferences = new Preferences(this.#engineId, this.store.partitions);
+		this.#presence = this.#makePresence(scannerFilterName, options.presence);
+		this.store.onNotice((notice) => this.#changes.noticed(notice));
+	}
+
+	#makeRunners(cachedRecords: number): PartitionRunner[] {
+		const { store, kernel, clock, random } = this;
+		const { partitions } = store;
+		const cacheCapacity = Math.max(256, Math.floor(cachedRecords / partitions));
+		const make = (partition: number): PartitionRunner =>
+			new PartitionRunner({
+				engineId: this.#engineId,
+				partition,
+				store,
+				kernel,
+				clock,
+				random,
+				cacheCapacity,
+				vouches: (at, until) => this.#presence?.isKnown !== false && this.#timers.vouches(at, until),
+				onQueued: (queue, at) => queue.startsWith(ELIGIBLE) && this.dispatcher.work.hasWork(at, queue),
+				onCommitted: (unit, at) => this.#committed(unit, at),
+				onAbandoned: (unit, at) => this.#changes.abandoned(unit, at),
+				onCorrupt: (key, why) => this.fault("a record cannot be read", why, key),
+				onBatch: (batch) => this.#count(batch),
+				onRefused: (error) => this.#refused(partition, error),
+			});
+		return Array.from({ length: partitions }, (_, partition) => make(partition));
+	}
+
+	#makeRoutes(): RouteBlocker {
+		const { runners, kernel, clock, registry } = this;
+		const onFailure = (error: unknown) =>
 			this.#scanners.failed("unblock", "work nobody can serve could not be moved", error);
-		const mover = new BlockedMover({
-			runners: this.runners,
-			kernel: this.kernel,
-			work: () => this.dispatcher.work,
-			onFailure: notMoved,
-		});
-		this.routes = new RouteBlocker({
-			runners: this.runners,
-			clock: this.clock,
-			registry: this.registry,
-			mover,
-			onFailure: notMoved,
-		});
-		this.heartbeats = new WorkerHeartbeats({
+		const mover = new BlockedMover({ runners, kernel, work: () => this.dispatcher.work, onFailure });
+		return new RouteBlocker({ runners, clock, registry, mover, onFailure });
+	}
+
+	#makeHeartbeats(): WorkerHeartbeats {
+		return new WorkerHeartbeats({
 			registry: this.registry,
 			clock: this.clock,
 			onArrival: (namespace, capabilities) => this.routes.released(namespace, capabilities),
 			onFailure: (error) => this.#scanners.failed("worker_expiry", "workers could not be kept registered", error),
 		});
+	}
+
+	#makePausedLanes(): PausedLanes {
 		const { runners, kernel, store, watchers } = this;
-		this.pausedLanes = new PausedLanes({
-			runners,
-			kernel,
-			store,
-			watchers,
-			onOpened: async (partition) => {
-				if (!this.#closed) await this.dispatcher.work.lookAt([partition]);
-			},
-		});
-		this.dispatcher = new ClaimDispatcher({
+		const onOpened = async (partition: number): Promise<void> => {
+			if (!this.#closed) await this.dispatcher.work.lookAt([partition]);
+		};
+		return new PausedLanes({ runners, kernel, store, watchers, onOpened });
+	}
+
+	#makeDispatcher(): ClaimDispatcher {
+		return new ClaimDispatcher({
 			runners: this.runners,
 			clock: this.clock,
 			mint: this.mint,
@@ -199,13 +219,10 @@ export class Engine {
 				this.fault("partitions that cannot be read are passed over", error, `partition ${partition}`);
 			},
 		});
-		const requests = { runners, dispatcher: this.dispatcher, kernel, mint: this.mint };
-		this.claimRequests = new ClaimRequests({ ...requests, kind: leaseRequests });
-		this.grantRequests = new ClaimRequests({ ...requests, kind: grantRequests });
-		this.#errands = new ErrandQueue<Errand>({
-			spread_lane: { ...ERRANDS, run: ({ home }) => this.lanes.spread(home, PARTITION_PATIENCE_MS) },
-		});
-		this.#timers = new TimerService({
+	}
+
+	#makeTimers(): TimerService {
+		return new TimerService({
 			runners: this.runners,
 			clock: this.clock,
 			random: this.random,
@@ -218,38 +235,47 @@ export class Engine {
 			onErrand: (key, errand) => this.#errands.add(key, errand),
 			onFailure: (failure) => this.#dueFailed(failure),
 		});
-		const { work } = this.dispatcher;
-		this.#notices = new NoticeRouter({ runners, clock: this.clock, work, timers: this.#timers, watchers });
-		this.#scanners = new Scanners({
-			engineId,
-			runners: this.runners,
-			kernel: this.kernel,
-			clock: this.clock,
-			routes: this.routes,
-			duties: this.duties,
-			scannerFilter: this.scannerFilter,
-			sweepMs: options.sweepMs,
+	}
+
+	#makeChangeRouter(): ChangeRouter {
+		const { runners, clock, watchers } = this;
+		return new ChangeRouter({ runners, clock, work: this.dispatcher.work, timers: this.#timers, watchers });
+	}
+
+	#makeScanners(sweepMs: number | undefined): Scanners {
+		const { runners, kernel, clock, routes, duties, scannerFilter } = this;
+		return new Scanners({
+			engineId: this.#engineId,
+			runners,
+			kernel,
+			clock,
+			routes,
+			duties,
+			scannerFilter,
+			sweepMs,
 			own: () => this.#timers.own,
 			now: () => this.now(),
-			onChanged: (changed) => this.#notices.lookAnew(changed),
-			onMended: (partition, entries) => this.#notices.mended(partition, entries),
+			onChanged: (changed) => this.#changes.lookAnew(changed),
+			onMended: (partition, entries) => this.#changes.mended(partition, entries),
 			faults: this.#faults,
 		});
-		const meetingPlace = this.runners[ENGINES_SLOT % partitions];
-		this.#presence =
-			this.store.shared && meetingPlace
-				? new Presence({
-						engineId,
-						scannerFilter: scannerFilterName,
-						runner: meetingPlace,
-						clock: this.clock,
-						...(options.presence ? { times: options.presence } : undefined),
-						claims: () => this.dispatcher.waiting.lanes(),
-						onLive: (engines) => this.#shareWith(engines),
-						onFailure: (error) => this.fault("other engines could not be told of this one", error),
-					})
-				: undefined;
-		this.store.onNotice((notice) => this.#notices.noticed(notice));
+	}
+
+	/** Only where others can have the store open too. */
+	#makePresence(scannerFilter: string, times: Partial<PresenceTimes> | undefined): Presence | undefined {
+		const { store, clock, runners } = this;
+		const runner = runners[ENGINES_SLOT % store.partitions];
+		if (!store.shared || !runner) return undefined;
+		return new Presence({
+			engineId: this.#engineId,
+			scannerFilter,
+			runner,
+			clock,
+			...(times ? { times } : undefined),
+			claims: () => this.dispatcher.waiting.lanes(),
+			onLive: (engines) => this.#shareWith(engines),
+			onFailure: (error) => this.fault("other engines could not be told of this one", error),
+		});
 	}
 
 	/** Hears every partition's time and starts its timers. */
@@ -309,7 +335,7 @@ export class Engine {
 
 	async close(): Promise<void> {
 		this.#closed = true;
-		this.#notices.close();
+		this.#changes.close();
 		this.#scanners.close();
 		this.heartbeats.close();
 		this.routes.close();
@@ -338,25 +364,10 @@ export class Engine {
 	}
 
 	#committed(unit: UnitDraft, partition: number): void {
-		for (const { key, after } of unit.written) {
-			for (const { queue, score } of after) {
-				if (queue === DUE_QUEUE) this.#timers.expect(partition, score);
-				else if (queue.startsWith(ELIGIBLE)) this.dispatcher.work.hasStored(partition, queue);
-			}
-			if (this.watchers.size > 0) this.watchers.changed(key);
-		}
-		if (unit.events.length > 0) {
-			this.throughput.take(unit);
-			if (this.watchers.size > 0) this.#changedLogs(unit);
-		}
+		this.#changes.committed(unit, partition);
+		if (unit.events.length > 0) this.throughput.take(unit);
 		this.onCommitted?.(unit);
 		this.observer?.unit(unit);
-	}
-
-	/** Most units tell of one namespace. */
-	#changedLogs({ events }: UnitDraft): void {
-		let told: string | undefined;
-		for (const { namespace } of events) if (namespace !== told) this.watchers.changed(logSubject((told = namespace)));
 	}
 
 	#dueFailed({ partition, key, duty, error, isParked }: TimerFailure): void {
@@ -364,13 +375,6 @@ export class Engine {
 		if (key === undefined) this.fault("what is due could not be looked at", error, `partition ${partition}`);
 		else if (isParked) this.fault("items that keep failing are parked for a minute", error, key);
 		else this.fault("what is due could not be done and is tried again", error, key);
-	}
-
-	/** Whoever looked while the unit was on its way may have found its queues empty. */
-	#abandoned(unit: UnitDraft, partition: number): void {
-		for (const { before } of unit.written) {
-			for (const { queue } of before) if (queue.startsWith(ELIGIBLE)) this.dispatcher.work.hasStored(partition, queue);
-		}
 	}
 
 	/** It befalls every call for as long as it lasts. */

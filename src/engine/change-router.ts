@@ -1,13 +1,14 @@
 import type { Clock } from "../contract/clock.ts";
 import { DUE_QUEUE, ELIGIBLE } from "../kernel/placement.ts";
-import type { Notice } from "../store/port.ts";
+import { logSubject, type Notice } from "../store/port.ts";
 import type { WorkFinder } from "./claims/work-finder.ts";
 import type { DriftedEntry } from "./duties/index-walk.ts";
 import type { TimerService } from "./duties/timer-service.ts";
 import type { PartitionRunner } from "./partition/partition-runner.ts";
+import type { UnitDraft } from "./partition/unit-draft.ts";
 import type { Watchers } from "./watchers.ts";
 
-export interface NoticeRouterOptions {
+export interface ChangeRouterOptions {
 	runners: readonly PartitionRunner[];
 	clock: Clock;
 	work: WorkFinder;
@@ -15,14 +16,14 @@ export interface NoticeRouterOptions {
 	watchers: Watchers;
 }
 
-/** What an engine hears of changes it did not make itself, and whom it concerns: claims, due times, watchers. */
-export class NoticeRouter {
-	readonly #options: NoticeRouterOptions;
+/** Tells of changes whom they concern, claims, timers and watchers: of this engine's own commits, and of notices of others'. */
+export class ChangeRouter {
+	readonly #options: ChangeRouterOptions;
 	/** Partitions whose notices may have been missed. */
 	readonly #gaps = new Set<number>();
 	#closed = false;
 
-	constructor(options: NoticeRouterOptions) {
+	constructor(options: ChangeRouterOptions) {
 		this.#options = options;
 	}
 
@@ -30,6 +31,30 @@ export class NoticeRouter {
 		this.#closed = true;
 	}
 
+	/** A unit of this engine was committed. */
+	committed(unit: UnitDraft, partition: number): void {
+		const { work, timers, watchers } = this.#options;
+		for (const { key, after } of unit.written) {
+			for (const { queue, score } of after) {
+				if (queue === DUE_QUEUE) timers.expect(partition, score);
+				else if (queue.startsWith(ELIGIBLE)) work.hasStored(partition, queue);
+			}
+			if (watchers.size > 0) watchers.changed(key);
+		}
+		if (watchers.size === 0) return;
+		// Most units tell of one namespace.
+		let told: string | undefined;
+		for (const { namespace } of unit.events) if (namespace !== told) watchers.changed(logSubject((told = namespace)));
+	}
+
+	/** A unit came to nothing: whoever looked while it was on its way may have found its queues empty. */
+	abandoned(unit: UnitDraft, partition: number): void {
+		const { work } = this.#options;
+		for (const { before } of unit.written)
+			for (const { queue } of before) if (queue.startsWith(ELIGIBLE)) work.hasStored(partition, queue);
+	}
+
+	/** Somebody may have changed something. */
 	noticed({ partition, gap, time, queues, news, due, changed }: Notice): void {
 		const { runners, work, timers, watchers } = this.#options;
 		const runner = runners[partition];
