@@ -181,11 +181,11 @@ export class Engine {
 	}
 
 	#makeRoutes(): RouteBlocker {
-		const { runners, kernel, clock, registry } = this;
+		const { runners, kernel, clock, registry, scannerFilter } = this;
 		const onFailure = (error: unknown) =>
 			this.#scanners.failed("unblock", "work nobody can serve could not be moved", error);
 		const mover = new BlockedMover({ runners, kernel, work: () => this.dispatcher.work, onFailure });
-		return new RouteBlocker({ runners, clock, registry, mover, onFailure });
+		return new RouteBlocker({ runners, clock, registry, mover, scannerFilter, onFailure });
 	}
 
 	#makeHeartbeats(): WorkerHeartbeats {
@@ -338,7 +338,6 @@ export class Engine {
 		this.#changes.close();
 		this.#scanners.close();
 		this.heartbeats.close();
-		this.routes.close();
 		this.dispatcher.close();
 		this.watchers.changedAll();
 		this.#errands.close();

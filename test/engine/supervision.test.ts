@@ -85,13 +85,13 @@ describe("a scanner that breaks down", () => {
 	it("keeps no other from its turn, and comes to its own with the next sweep", async () => {
 		const member = await begin();
 		const { routes } = member.engine;
-		const { pass } = routes;
-		routes.pass = () => Promise.reject(new TypeError("a mistake in the program"));
+		const { runOnce } = routes;
+		routes.runOnce = () => Promise.reject(new TypeError("a mistake in the program"));
 		await group.clock.advance(SWEEP_MS + 1000);
 		expect(await rowOf(member, "unblock")).toMatchObject({ runs: 0, errors: 1 });
 		expect(await rowOf(member, "index_reconciler")).toMatchObject({ runs: 1, errors: 0 });
 		expect(faults).toEqual(["blocked work could not be looked over"]);
-		routes.pass = pass;
+		routes.runOnce = runOnce;
 		await group.clock.advance(SWEEP_MS);
 		expect(await rowOf(member, "unblock")).toMatchObject({ runs: 1, errors: 1 });
 	});

@@ -4,6 +4,7 @@ import { blockedQueuePrefix, classOfQueue, routeQueue, routeQueueSubject } from 
 import { type WorkerRecord, workerExpiresAt } from "../../kernel/records/worker.ts";
 import { MOVED_PER_STEP } from "../../kernel/rules/block.ts";
 import type { ScannerFilter } from "../../kernel/scanner-filter.ts";
+import type { Scanner } from "../duties/scanner.ts";
 import type { Registry } from "../fleet/registry.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import type { BlockedMover, Move, Moving, Place } from "./blocked-mover.ts";
@@ -13,6 +14,8 @@ export interface RouteBlockerOptions {
 	clock: Clock;
 	registry: Registry;
 	mover: BlockedMover;
+	/** What passes are restricted to; left out when they are not. */
+	scannerFilter: ScannerFilter | undefined;
 	onFailure(error: unknown): void;
 }
 
@@ -31,7 +34,9 @@ const OWED_AGAIN_MS = 1000;
  * The registry lives in a partition of its own, so a worker may come between the look at it and the move. Therefore
  * whoever moved work aside looks once more, and whoever comes releases what waits; one of the two is the later.
  */
-export class RouteBlocker {
+export class RouteBlocker implements Scanner {
+	readonly name = "unblock";
+	readonly failure = "blocked work could not be looked over";
 	readonly #options: RouteBlockerOptions;
 	/** Until when work that requires this can be served by somebody. */
 	readonly #servedUntil = new Map<string, number>();
@@ -90,7 +95,8 @@ export class RouteBlocker {
 	 * only those are looked at that have changed, that held something back the last time, or that were never looked at,
 	 * a few of the last in each pass. With a scannerFilter only what is within it is released. Returns how many were moved.
 	 */
-	async pass(own: readonly number[], changed: readonly number[], scannerFilter?: ScannerFilter): Promise<number> {
+	async runOnce(own: readonly number[], changed: readonly number[]): Promise<number> {
+		const { scannerFilter } = this.#options;
 		const fresh = own.filter((partition) => !this.#looked.has(partition)).slice(0, FIRST_LOOKS);
 		const wanted = new Set([...changed, ...this.#holding, ...fresh]);
 		const partitions = own.filter((partition) => wanted.has(partition));

@@ -2,7 +2,7 @@ import type { ScannerView } from "../../contract/replies.ts";
 import { DUTIES, type Duty } from "../../kernel/timers.ts";
 
 /** The passes over all that is due, and what is done with every sweep, count beside the duties themselves. */
-export type Scanner = Duty | (typeof SWEEPS)[number];
+export type ScannerName = Duty | (typeof SWEEPS)[number];
 
 const SWEEPS = ["unblock", "due", "event_trimmer", "index_reconciler"] as const;
 
@@ -14,7 +14,7 @@ export interface DutyRun {
 
 /** How often an engine did its duties, and how late. An item that fails has not told its duty: it counts as `due`. */
 export class DutyLog {
-	readonly #rows = new Map<Scanner, ScannerView>();
+	readonly #rows = new Map<ScannerName, ScannerView>();
 
 	constructor() {
 		for (const name of [...DUTIES, ...SWEEPS]) {
@@ -22,7 +22,7 @@ export class DutyLog {
 		}
 	}
 
-	ran(name: Scanner, at: number, durationMs: number, { items, lagMs }: DutyRun): void {
+	ran(name: ScannerName, at: number, durationMs: number, { items, lagMs }: DutyRun): void {
 		const row = this.#row(name);
 		row.runs += 1;
 		row.items += items;
@@ -31,7 +31,7 @@ export class DutyLog {
 		if (lagMs !== undefined) row.lagMs = Math.max(0, Math.round(lagMs));
 	}
 
-	failed(name: Scanner): void {
+	failed(name: ScannerName): void {
 		this.#row(name).errors += 1;
 	}
 
@@ -40,7 +40,7 @@ export class DutyLog {
 		return [...this.#rows.values()].map((row) => ({ ...row, parked: row.name === "due" ? parked : 0 }));
 	}
 
-	#row(name: Scanner): ScannerView {
+	#row(name: ScannerName): ScannerView {
 		return this.#rows.get(name) as ScannerView;
 	}
 }

@@ -2,6 +2,7 @@ import { refusalError } from "../../contract/errors.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import { EVENT_LOG_KEY, type EventLogRecord } from "../../kernel/records/event-log.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
+import type { Scanner } from "./scanner.ts";
 
 const EVENT_RETENTION_MS = 86_400_000;
 
@@ -18,19 +19,25 @@ const FIRST_LOOKS = 32;
  * Lets go of events that are older than a day and whose execution is gone. What will be gone is noted first: a reader who
  * comes back with an older cursor can then be told, even if this engine dies in between. A partition is asked once an hour.
  */
-export class EventTrimmer {
+export class EventTrimmer implements Scanner {
+	readonly name = "event_trimmer";
+	readonly failure = "events could not be trimmed";
 	readonly #runners: readonly PartitionRunner[];
 	readonly #kernel: Kernel;
 	/** When there may be something to let go of in a partition. */
 	readonly #notBefore = new Map<number, number>();
 
-	constructor(runners: readonly PartitionRunner[], kernel: Kernel) {
+	/** A partition that fails is told of and passed over. */
+	readonly #onFailure: (error: unknown) => void;
+
+	constructor(runners: readonly PartitionRunner[], kernel: Kernel, onFailure: (error: unknown) => void) {
 		this.#runners = runners;
 		this.#kernel = kernel;
+		this.#onFailure = onFailure;
 	}
 
-	/** One pass over these partitions; returns how many events went. A partition that fails is told of and passed over. */
-	async run(partitions: readonly number[], onFailure: (error: unknown) => void): Promise<number> {
+	/** Returns how many events went. */
+	async runOnce(partitions: readonly number[]): Promise<number> {
 		let trimmed = 0;
 		let firstLooks = 0;
 		for (const partition of partitions) {
@@ -40,7 +47,7 @@ export class EventTrimmer {
 			try {
 				trimmed += await this.#trim(runner, partition);
 			} catch (error) {
-				onFailure(error);
+				this.#onFailure(error);
 			}
 		}
 		return trimmed;

@@ -4,6 +4,7 @@ import type { FaultClass } from "../fault-log.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { IndexMender } from "./index-mender.ts";
 import { type AskPartition, type DriftedEntry, IndexWalk } from "./index-walk.ts";
+import type { Scanner } from "./scanner.ts";
 
 /** Questions to the store in one pass: with a pass in five minutes, fewer than one in two seconds. */
 const CALLS_PER_PASS = 120;
@@ -32,7 +33,9 @@ export interface IndexReconcilerOptions {
  * goes on where it was; a partition that has been walked to its end is walked again when something has changed in it. One
  * whose walk fails lets the next one go first.
  */
-export class IndexReconciler {
+export class IndexReconciler implements Scanner {
+	readonly name = "index_reconciler";
+	readonly failure = "the index could not be looked over";
 	readonly #options: IndexReconcilerOptions;
 	readonly #mender: IndexMender;
 	/** When a walk of a partition was last finished, by the clock of this process. */
@@ -55,7 +58,7 @@ export class IndexReconciler {
 	}
 
 	/** Returns how many entries were mended. */
-	async pass(own: readonly number[], changed: readonly number[]): Promise<number> {
+	async runOnce(own: readonly number[], changed: readonly number[]): Promise<number> {
 		for (const partition of changed) this.#walkedAt.delete(partition);
 		const mended: DriftedEntry[] = [];
 		const failed = new Set<number>();

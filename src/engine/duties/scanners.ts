@@ -4,10 +4,11 @@ import { isWithin, type ScannerFilter } from "../../kernel/scanner-filter.ts";
 import type { RouteBlocker } from "../blocking/route-blocker.ts";
 import type { FaultClass, FaultLog } from "../fault-log.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
-import type { DutyLog, Scanner } from "./duty-log.ts";
+import type { DutyLog, ScannerName } from "./duty-log.ts";
 import { EventTrimmer } from "./event-trimmer.ts";
 import { IndexReconciler } from "./index-reconciler.ts";
 import type { DriftedEntry } from "./index-walk.ts";
+import type { Scanner } from "./scanner.ts";
 import { Sweep } from "./sweep.ts";
 
 export interface ScannersOptions {
@@ -34,15 +35,17 @@ export interface ScannersOptions {
 export class Scanners {
 	readonly #options: ScannersOptions;
 	readonly #sweep: Sweep;
-	readonly #trimmer: EventTrimmer;
-	readonly #index: IndexReconciler;
+	/** In the order of their turns. */
+	readonly #scanners: readonly Scanner[];
 	#closed = false;
 
 	constructor(options: ScannersOptions) {
 		const { engineId, runners, kernel, clock, scannerFilter, sweepMs } = options;
 		this.#options = options;
-		this.#trimmer = new EventTrimmer(runners, kernel);
-		this.#index = new IndexReconciler({
+		const trimmer = new EventTrimmer(runners, kernel, (error) =>
+			this.failed("event_trimmer", "events could not be trimmed", error),
+		);
+		const index = new IndexReconciler({
 			engineId,
 			runners,
 			kernel,
@@ -53,12 +56,13 @@ export class Scanners {
 			onReport: (mended) => options.faults.report("index entries were mended", undefined, mended, mended.length),
 			onFailure: (about, error, subject) => this.failed("index_reconciler", about, error, subject),
 		});
+		this.#scanners = [trimmer, options.routes, index];
 		this.#sweep = new Sweep({
 			runners,
 			clock,
 			everyMs: sweepMs,
 			onChanged: (changed) => options.onChanged(changed),
-			afterPass: (changed) => this.#afterSweep(changed),
+			afterPass: (changed) => this.#runAll(changed),
 			onFailure: (error) => options.faults.report("the sweep failed and will be made again", error),
 		});
 	}
@@ -71,37 +75,30 @@ export class Scanners {
 	close(): void {
 		this.#closed = true;
 		this.#sweep.close();
-		this.#index.close();
+		for (const scanner of this.#scanners) scanner.close?.();
 	}
 
-	failed(name: Scanner, about: FaultClass, error: unknown, subject?: string): void {
+	failed(name: ScannerName, about: FaultClass, error: unknown, subject?: string): void {
 		if (this.#closed) return;
 		this.#options.duties.failed(name);
 		this.#options.faults.report(about, error, subject === undefined ? [] : [subject]);
 	}
 
-	async #afterSweep(changed: readonly number[]): Promise<void> {
-		const { own, routes, scannerFilter } = this.#options;
-		await this.#scan("event_trimmer", "events could not be trimmed", () =>
-			this.#trimmer.run(own(), (error) => this.failed("event_trimmer", "events could not be trimmed", error)),
-		);
-		await this.#scan("unblock", "blocked work could not be looked over", () =>
-			routes.pass(own(), changed, scannerFilter),
-		);
-		await this.#scan("index_reconciler", "the index could not be looked over", () => this.#index.pass(own(), changed));
+	/** One after the other: none is in a hurry, and a store is to be asked for little at a time. */
+	async #runAll(changed: readonly number[]): Promise<void> {
+		for (const scanner of this.#scanners) await this.#run(scanner, changed);
 	}
 
-	/** One pass of something that is not due at a time of its own; its next one comes whatever becomes of this. */
-	async #scan(name: Scanner, about: FaultClass, pass: () => Promise<number>): Promise<void> {
+	async #run(scanner: Scanner, changed: readonly number[]): Promise<void> {
 		if (this.#closed) return;
-		const { clock, duties, now } = this.#options;
+		const { clock, duties, now, own } = this.#options;
 		const startedAt = now();
 		const began = clock.monotonic();
 		try {
-			const items = await pass();
-			duties.ran(name, startedAt, clock.monotonic() - began, { items });
+			const items = await scanner.runOnce(own(), changed);
+			duties.ran(scanner.name, startedAt, clock.monotonic() - began, { items });
 		} catch (error) {
-			this.failed(name, about, error);
+			this.failed(scanner.name, scanner.failure, error);
 		}
 	}
 }
