@@ -14,24 +14,25 @@ import type * as replies from "./replies.ts";
 
 /** The replies of `replies.ts` as schemas, for the docs of the HTTP API. The last lines hold both together. */
 
-const one = <const V extends string[]>(...values: V): TEnum<V> => Type.Enum(values) as unknown as TEnum<V>;
+const one = <const V extends readonly string[]>(values: V): TEnum<[...V]> =>
+	Type.Enum([...values]) as unknown as TEnum<[...V]>;
 const count = Type.Integer({ minimum: 0 });
 const at = Type.Integer({ description: "Unix milliseconds of the store's clock" });
 const optional = Type.Optional;
-const attemptType = one("initial", "retry", "reclaim", "replay");
-const attemptState = one(
+const attemptType = one(["initial", "retry", "reclaim", "replay"]);
+const attemptState = one([
 	"started",
 	"suspended",
 	"ended_success",
 	"ended_failure",
 	"ended_cancelled",
 	"interrupted_reclaimed",
-);
+]);
 const failure = Type.Object({ reason: Type.String(), category: Type.String() });
 
-export const publicState = one(...PUBLIC_STATES);
+export const publicState = one(PUBLIC_STATES);
 
-export const errorCode = one(...(Object.keys(ERRORS) as ErrorCode[]));
+export const errorCode = one(Object.keys(ERRORS) as ErrorCode[]);
 
 export const error = Type.Object({
 	code: errorCode,
@@ -58,12 +59,12 @@ export const createdItem = Type.Object({
 });
 
 const state = Type.Object({
-	lifecyclePhase: one(...LIFECYCLE_PHASES),
-	ownershipState: one(...OWNERSHIP_STATES),
-	eligibilityState: one(...ELIGIBILITY_STATES),
-	blockingReason: one(...BLOCKING_REASONS),
-	terminalOutcome: one(...TERMINAL_OUTCOMES),
-	attemptState: one(...ATTEMPT_STATES),
+	lifecyclePhase: one(LIFECYCLE_PHASES),
+	ownershipState: one(OWNERSHIP_STATES),
+	eligibilityState: one(ELIGIBILITY_STATES),
+	blockingReason: one(BLOCKING_REASONS),
+	terminalOutcome: one(TERMINAL_OUTCOMES),
+	attemptState: one(ATTEMPT_STATES),
 });
 
 export const execution = Type.Object({
@@ -98,7 +99,7 @@ export const execution = Type.Object({
 	failure: optional(failure),
 	cancel: optional(
 		Type.Object({
-			source: one("operator", "holder", "flow", "budget", "timeout"),
+			source: one(["operator", "holder", "flow", "budget", "timeout"]),
 			requestedAt: at,
 			reason: optional(Type.String()),
 			deadlineAt: optional(at),
@@ -116,7 +117,7 @@ export const explanation = Type.Object({
 	state,
 	summary: Type.String({ description: "The first reason" }),
 	reasons: Type.Array(Type.String(), { description: "What keeps it from running, the foremost first" }),
-	lane: Type.Object({ name: Type.String(), state: one("active", "paused", "draining") }),
+	lane: Type.Object({ name: Type.String(), state: one(["active", "paused", "draining"]) }),
 	position: optional(
 		Type.Object({
 			ahead: Type.Integer({ description: "How many would be handed out before it" }),
@@ -209,7 +210,7 @@ export const completedItem = Type.Object({
 });
 
 export const notice = Type.Object({
-	type: one("cancel_requested", "lease_lost"),
+	type: one(["cancel_requested", "lease_lost"]),
 	executionId: Type.String(),
 	leaseId: Type.String(),
 	epoch: count,
@@ -231,13 +232,13 @@ export const worker = Type.Object({
 export const laneStatus = Type.Object({
 	lane: Type.String(),
 	namespace: Type.String(),
-	state: one("active", "paused", "draining"),
+	state: one(["active", "paused", "draining"]),
 	agingMs: Type.Number(),
 });
 
 export const lane = Type.Object({
 	lane: Type.String(),
-	state: one("active", "paused", "draining"),
+	state: one(["active", "paused", "draining"]),
 	agingMs: Type.Number(),
 	depth: Type.Object(
 		{

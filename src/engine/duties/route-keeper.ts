@@ -183,7 +183,10 @@ export class RouteKeeper {
 		const able = workers.filter(({ capabilities }) => offersAll(capabilities, required));
 		if (able.length === 0) return false;
 		if (this.#servedUntil.size >= MOST_REMEMBERED) this.#servedUntil.clear();
-		this.#servedUntil.set(servedName(namespace, required), Math.max(...able.map(workerExpiresAt)));
+		this.#servedUntil.set(
+			servedName(namespace, required),
+			able.reduce((last, worker) => Math.max(last, workerExpiresAt(worker)), 0),
+		);
 		return true;
 	}
 

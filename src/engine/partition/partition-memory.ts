@@ -157,7 +157,7 @@ export class PartitionMemory {
 			const last = found.at(-1);
 			const page = Math.min(SCAN_PAGE, most - found.length);
 			const { entries } = await ask((store, partition) => store.first(partition, queue, page, last));
-			found.push(...entries);
+			for (const entry of entries) found.push(entry);
 			if (entries.length < page || found.length >= most) break;
 		}
 		this.scans.set(queue, { entries: found, guardVersion, most });

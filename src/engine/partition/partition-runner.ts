@@ -52,6 +52,9 @@ interface Round {
 	settled: Promise<void>;
 }
 
+/** Commands one round sets aside for what they miss: it ends soon, and what is fetched for them still fits into memory. */
+const MOST_SET_ASIDE = 1024;
+
 /**
  * Runs the commands of one partition. It goes round and round, one step at a time:
  *
@@ -69,6 +72,7 @@ export class PartitionRunner {
 	readonly #options: RunnerOptions;
 	readonly #memory: PartitionMemory;
 	readonly #sender: BatchSender;
+	readonly #mostSetAside: number;
 	#waiting: Running[] = [];
 	#held = 0;
 	/** Those not settled yet, in the order they began. */
@@ -86,6 +90,7 @@ export class PartitionRunner {
 	constructor(options: RunnerOptions) {
 		this.#options = options;
 		this.#memory = new PartitionMemory(options.cacheCapacity, options.kernel, options.onCorrupt);
+		this.#mostSetAside = Math.min(MOST_SET_ASIDE, options.cacheCapacity / 2);
 		this.#line = new StoreLine(options);
 		this.#sender = new BatchSender({
 			engineId: options.engineId,
@@ -264,12 +269,12 @@ export class PartitionRunner {
 		if (round.awaited) {
 			// Work and the claim that waited for it go out together: one commit from submit to handler instead of two.
 			await new Promise<void>((resolve) => this.#options.clock.defer(resolve));
-			setAside.push(...this.#runWaiting(round, now));
+			for (const running of this.#runWaiting(round, now)) setAside.push(running);
 		}
 		this.#gathering = false;
 		this.#putOff = !alone && setAside.length > 0;
 		this.#fetching = alone && setAside.length > 0;
-		if (this.#putOff) this.#waiting.unshift(...setAside.splice(0));
+		if (this.#putOff) this.#runFirst(setAside.splice(0));
 		if (alone && !this.#fetching && this.#memory.scans.size > 0) this.#memory.scans.clear();
 		const drafts = [...round.batch.units];
 		for (const { commands } of drafts) round.commands += commands.length;
@@ -288,11 +293,13 @@ export class PartitionRunner {
 		for (const queue of round.needs.queues.keys())
 			for (const draft of drafts) if (draft.committed) this.#memory.showIn(queue, draft.written);
 		this.#memory.cache.trim();
-		if (fetched) this.#waiting.unshift(...again, ...setAside);
-		else {
-			for (const running of setAside) running.reject(refusalError(refuse("store_unavailable")));
-			this.#waiting.unshift(...again);
-		}
+		if (!fetched) for (const running of setAside) running.reject(refusalError(refuse("store_unavailable")));
+		this.#runFirst(fetched ? [...again, ...setAside] : again);
+	}
+
+	/** Puts commands before all that wait. */
+	#runFirst(commands: readonly Running[]): void {
+		if (commands.length > 0) this.#waiting = [...commands, ...this.#waiting];
 	}
 
 	/** Runs what waits; returns the commands that need something first. */
@@ -300,7 +307,8 @@ export class PartitionRunner {
 		const setAside: Running[] = [];
 		const waiting = this.#waiting;
 		let taken = 0;
-		while (taken < waiting.length && batch.size < this.#options.store.writesPerBatch) {
+		const { writesPerBatch } = this.#options.store;
+		while (taken < waiting.length && batch.size < writesPerBatch && setAside.length < this.#mostSetAside) {
 			const running = waiting[taken] as Running;
 			const tx = new Transaction(this.#memory.cache, this.heads, this.#memory.scans);
 			const ran = this.#runRule(running, tx, now);
@@ -344,7 +352,7 @@ export class PartitionRunner {
 		this.#held += commands.length;
 		this.#options.clock.setTimer(Math.max(1, ms * this.#options.random()), () => {
 			this.#held -= commands.length;
-			this.#waiting.unshift(...commands);
+			this.#runFirst(commands);
 			if (this.#closed)
 				for (const running of this.#waiting.splice(0)) running.reject(refusalError(refuse("shutting_down")));
 			this.#schedule();

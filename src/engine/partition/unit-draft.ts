@@ -60,16 +60,16 @@ export class UnitDraft {
 	}
 
 	append(beside: Beside): void {
-		this.events.push(...beside.events);
+		for (const event of beside.events) this.events.push(event);
 		if (beside.forgotten.length > 0) this.forgotten = [...this.forgotten, ...beside.forgotten];
 		if (beside.blobs.length > 0) this.blobs = [...this.blobs, ...beside.blobs];
 		if (beside.blobsRemoved.length > 0) this.blobsRemoved = [...this.blobsRemoved, ...beside.blobsRemoved];
 	}
 
 	absorb(other: UnitDraft): void {
-		this.commands.push(...other.commands);
+		for (const command of other.commands) this.commands.push(command);
 		for (const [key, version] of other.expected) this.expect(key, version);
-		this.written.push(...other.written);
+		for (const write of other.written) this.written.push(write);
 		this.append(other);
 	}
 

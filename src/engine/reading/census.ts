@@ -39,7 +39,7 @@ export async function takeCensus(
 				workers.set(namespace, (workers.get(namespace) ?? 0) + size);
 			}
 			for (const { size } of waiting.queues) unserved += size;
-			closedLanes.push(...lanes);
+			for (const lane of lanes) closedLanes.push(lane);
 		}),
 	);
 	return { workers, unserved, closedLanes: closedLanes.slice(0, mostLanes) };

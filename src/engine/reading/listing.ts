@@ -66,7 +66,7 @@ function matches(record: ExecutionRecord, filter: Filter, tag: [key: string, val
 		(filter.state === undefined || publicState(record) === filter.state) &&
 		(filter.kind === undefined || record.kind === filter.kind) &&
 		(filter.flowId === undefined || record.flowId === filter.flowId) &&
-		(tag === undefined || hasTag(record.tags, ...tag))
+		(tag === undefined || hasTag(record.tags, tag[0], tag[1]))
 	);
 }
 

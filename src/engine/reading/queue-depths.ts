@@ -36,7 +36,7 @@ export async function queueDepths(runners: readonly PartitionRunner[], most: num
 		fullest.map(async ([queue, { holders, ...depth }]) => {
 			if (!OPEN.has(depth.state)) return depth;
 			const ages = await Promise.all(holders.map((runner) => oldestIn(runner, queue)));
-			return { ...depth, oldestMs: Math.max(0, ...ages) };
+			return { ...depth, oldestMs: ages.reduce((oldest, age) => Math.max(oldest, age), 0) };
 		}),
 	);
 }

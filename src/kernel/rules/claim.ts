@@ -81,8 +81,11 @@ function rememberIn(
 	expiresAt: number,
 ): void {
 	const known = tx.getFresh(key);
-	const leases: [string, string][] = executions.map((execution) => [execution.id, execution.lease?.id ?? ""]);
-	if (known?.call === call) leases.unshift(...known.leases);
+	const earlier = known?.call === call ? known.leases : [];
+	const leases: [string, string][] = [
+		...earlier,
+		...executions.map((execution): [string, string] => [execution.id, execution.lease?.id ?? ""]),
+	];
 	tx.put(key, makeClaimRequest({ call, leases, expiresAt }));
 }
 

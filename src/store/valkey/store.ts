@@ -111,8 +111,8 @@ export class ValkeyStore implements Store {
 		const at = this.#at(partition);
 		const declared = [at.header, at.queue(queue)];
 		const [time, found] = after
-			? await this.#call<string[]>(at, "behind", declared, String(count), String(after.score), entryOf(after))
-			: await this.#call<string[]>(at, "ask", declared, "ZRANGE", "0", String(count - 1));
+			? await this.#call<string[]>(at, "behind", declared, [String(count), String(after.score), entryOf(after)])
+			: await this.#call<string[]>(at, "ask", declared, ["ZRANGE", "0", String(count - 1)]);
 		return { time, entries: found.map(positionOf) };
 	}
 
@@ -120,14 +120,14 @@ export class ValkeyStore implements Store {
 		const at = this.#at(partition);
 		const start = toText(prefix);
 		const range = ["ZRANGE", start ? `[${start}` : "-", start ? `(${start}\u{10ffff}` : "+", "BYLEX"];
-		const [time, queues] = await this.#call<string[]>(at, "ask", [at.header, at.directory], ...range);
+		const [time, queues] = await this.#call<string[]>(at, "ask", [at.header, at.directory], range);
 		return { time, queues: queues.map(fromText) };
 	}
 
 	async last(partition: number, queue: string, count: number) {
 		const at = this.#at(partition);
 		const range = ["ZRANGE", "0", String(count - 1), "REV"];
-		const [time, found] = await this.#call<string[]>(at, "ask", [at.header, at.queue(queue)], ...range);
+		const [time, found] = await this.#call<string[]>(at, "ask", [at.header, at.queue(queue)], range);
 		return { time, entries: found.map(positionOf) };
 	}
 
@@ -157,7 +157,7 @@ export class ValkeyStore implements Store {
 
 	async lastCommit(partition: number) {
 		const at = this.#at(partition);
-		const [time, commit] = await this.#call<string | null>(at, "ask", [at.header, at.header], "HGET", "commits");
+		const [time, commit] = await this.#call<string | null>(at, "ask", [at.header, at.header], ["HGET", "commits"]);
 		return { time, commit: Number(commit ?? 0) };
 	}
 
@@ -179,7 +179,7 @@ export class ValkeyStore implements Store {
 		for (let from = after?.commit ?? 1; ; ) {
 			// The first entry may hold nothing but what was seen already.
 			const range = [String(from), String(count + 1)];
-			const [time, entries, on] = await this.#call<string[], number>(at, "events", declared, ...range);
+			const [time, entries, on] = await this.#call<string[], number>(at, "events", declared, range);
 			for (const event of decodeEvents(entries))
 				if (isBehind(event, after) && (owner === undefined || event.owner === owner)) events.push(event);
 			if (!on || events.length >= count) return { time, events: events.slice(0, count) };
@@ -189,11 +189,11 @@ export class ValkeyStore implements Store {
 
 	async trimEvents(partition: number, before: number) {
 		const at = this.#at(partition);
-		await this.#call(at, "sweep", [at.header, at.watched], String(ANSWERS_MS));
+		await this.#call(at, "sweep", [at.header, at.watched], [String(ANSWERS_MS)]);
 		let trimmed = 0;
 		for (let from = 0; ; ) {
 			const range = [`(${from}`, "+inf", "BYSCORE", "LIMIT", "0", String(TRIM_STEP)];
-			const [time, commits] = await this.#call<string[]>(at, "ask", [at.header, at.orphaned], "ZRANGE", ...range);
+			const [time, commits] = await this.#call<string[]>(at, "ask", [at.header, at.orphaned], ["ZRANGE", ...range]);
 			const page = await this.#trimEntries(at, commits, before);
 			trimmed += page.trimmed;
 			// What comes later is younger still.
@@ -226,7 +226,7 @@ export class ValkeyStore implements Store {
 		const declared = [at.header, at.log, at.stretches, at.orphaned, ...[...kept].map(at.version)];
 		const change = [commit, text, left, waits ? "0" : "1"];
 		const seen = [...kept].map((owner) => histories.get(owner) ?? "");
-		const [, done] = await this.#call<number>(at, "trim", declared, ...change, ...seen);
+		const [, done] = await this.#call<number>(at, "trim", declared, [...change, ...seen]);
 		return done * trimmed;
 	}
 
@@ -290,7 +290,7 @@ export class ValkeyStore implements Store {
 	/** If it fails, the next time, or the caller's next look, makes up for it. */
 	#tellWatched(partition: number, keys: readonly string[]): void {
 		const at = this.#at(partition);
-		this.#call(at, "watch", [at.header, at.watched], String(WATCH_MS), ...keys.map(toText)).catch(() => {});
+		this.#call(at, "watch", [at.header, at.watched], [String(WATCH_MS), ...keys.map(toText)]).catch(() => {});
 	}
 
 	onNotice(listener: (notice: Notice) => void): void {
@@ -338,7 +338,7 @@ export class ValkeyStore implements Store {
 		at: Place,
 		name: Parameters<typeof functionName>[0],
 		keys: string[],
-		...args: string[]
+		args: readonly string[] = [],
 	): Promise<[time: number, answer: T, more: More]> {
 		const call: Call = ["FCALL", functionName(name), String(keys.length), ...keys, this.#clock(), ...args];
 		const [time, answer, more] = await this.#plain<[number, T, More]>(at, call);
