@@ -30,6 +30,14 @@ function slotOfGrant(grantId: string): number {
 const offerOf = (kinds: readonly string[] | undefined, capabilities: readonly string[] | undefined): Offer =>
 	sameOffer({ kinds, capabilities: capabilities ? capabilitySet(capabilities) : [] });
 
+const MOST_ECHOED = 64;
+
+/** The id an item names, though it may be none, for whoever reads the answer. */
+function namedIn(item: unknown): string {
+	const { executionId } = (item ?? {}) as { executionId?: unknown };
+	return typeof executionId === "string" ? executionId.slice(0, MOST_ECHOED) : "";
+}
+
 /** The worker protocol on an engine in this process. */
 export class LocalLeases implements LeaseCalls {
 	readonly #session: Session;
@@ -165,11 +173,7 @@ export class LocalLeases implements LeaseCalls {
 					const { executionId, ...request } = protocol.completeItem.check(item);
 					return { executionId, ok: true, ...(await this.complete(executionId, request)) };
 				} catch (error) {
-					return {
-						executionId: String((item as { executionId?: unknown } | null)?.executionId),
-						ok: false,
-						error: errorBody(error),
-					};
+					return { executionId: namedIn(item), ok: false, error: errorBody(error) };
 				}
 			}),
 		);

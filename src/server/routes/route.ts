@@ -7,6 +7,7 @@ import { inSpan, isTraced } from "../../tracing/trace-context.ts";
 import { ACCESS, OPEN, type Role, type RouteName } from "../access.ts";
 import { type Principal, refuseOtherRoles, type TokenBook } from "../auth.ts";
 import { CONTROL_LIMIT } from "../bodies.ts";
+import { holdLargeBodies, LARGE_BODY } from "../large-bodies.ts";
 import { describeRoute } from "../openapi.ts";
 import { refuseQuery } from "../query.ts";
 import type { ServerContext } from "../server-context.ts";
@@ -58,11 +59,13 @@ export function addRoutes(
 		const roles: readonly Role[] | typeof OPEN | undefined = ACCESS[route.name];
 		if (!roles) throw new TypeError(`${route.name} is not in the table of access`);
 		const [method = "", url = ""] = route.name.split(" ");
-		const { metrics } = context;
+		const { metrics, pools } = context;
+		const { bodyLimit = CONTROL_LIMIT } = route;
 		app.route({
 			method,
 			url,
-			bodyLimit: route.bodyLimit ?? CONTROL_LIMIT,
+			bodyLimit,
+			...(bodyLimit > LARGE_BODY ? { preParsing: holdLargeBodies(pools.large_bodies) } : undefined),
 			schema: describeRoute(route, roles === OPEN ? undefined : roles),
 			onRequest(request, _reply, done) {
 				try {
