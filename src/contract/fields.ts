@@ -120,3 +120,10 @@ export const fence = Type.Object(
 	},
 	{ additionalProperties: false, allowed: "must be {leaseId, epoch}" },
 );
+
+/** Which part of a list is asked for. */
+export const page = {
+	limit: Type.Optional(integer(1, 1000, "Most on a page (100)")),
+	cursor: Type.Optional(text(1, 4096, "Where the page before this one ended")),
+};
+export const DEFAULT_LIMIT = 100;

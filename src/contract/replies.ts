@@ -188,6 +188,12 @@ export interface WorkerView {
 	expiresAt: number;
 }
 
+export interface WorkerPage {
+	workers: WorkerView[];
+	/** Left out on the last page. */
+	nextCursor?: string;
+}
+
 export interface LaneStatus {
 	lane: string;
 	namespace: string;
@@ -205,6 +211,12 @@ export interface LaneView {
 	oldestWaitingMs?: number;
 	/** Executions that ended in the last 60 seconds through this engine. */
 	perMinute: number;
+}
+
+export interface LanePage {
+	lanes: LaneView[];
+	/** Left out on the last page. */
+	nextCursor?: string;
 }
 
 export interface ScannersReply {

@@ -229,6 +229,10 @@ export const worker = Type.Object({
 	expiresAt: at,
 });
 
+const nextCursor = optional(Type.String({ description: "Left out on the last page" }));
+
+export const workerPage = Type.Object({ workers: Type.Array(worker), nextCursor });
+
 export const laneStatus = Type.Object({
 	lane: Type.String(),
 	namespace: Type.String(),
@@ -259,6 +263,8 @@ export const lane = Type.Object({
 	oldestWaitingMs: optional(count),
 	perMinute: Type.Number({ description: "Executions that ended in the last 60 seconds through this engine" }),
 });
+
+export const lanePage = Type.Object({ lanes: Type.Array(lane), nextCursor });
 
 export const scanner = Type.Object({
 	name: Type.String(),
@@ -299,8 +305,10 @@ const held: true[] = [
 	true satisfies Same<Shown<typeof completedItem>, replies.CompletedItem>,
 	true satisfies Same<Shown<typeof notice>, replies.WorkerNotice>,
 	true satisfies Same<Shown<typeof worker>, replies.WorkerView>,
+	true satisfies Same<Shown<typeof workerPage>, replies.WorkerPage>,
 	true satisfies Same<Shown<typeof laneStatus>, replies.LaneStatus>,
 	true satisfies Same<Shown<typeof lane>, replies.LaneView>,
+	true satisfies Same<Shown<typeof lanePage>, replies.LanePage>,
 	true satisfies Same<Shown<typeof scanner>, replies.ScannerView>,
 	true satisfies Same<Shown<typeof scannersReply>, replies.ScannersReply>,
 ];

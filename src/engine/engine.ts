@@ -20,7 +20,9 @@ import { Preferences } from "./fleet/preferences.ts";
 import { type LiveEngine, Presence, type PresenceTimes } from "./fleet/presence.ts";
 import { Registry } from "./fleet/registry.ts";
 import { WorkerHeartbeats } from "./fleet/worker-heartbeats.ts";
+import { WorkerLimit } from "./fleet/worker-limit.ts";
 import { UuidMint } from "./mint.ts";
+import { NameLimits } from "./name-limits.ts";
 import { NoticeRouter } from "./notice-router.ts";
 import type { EngineObserver } from "./observer.ts";
 import type { BatchReport } from "./partition/batch-sender.ts";
@@ -43,10 +45,19 @@ export interface EngineOptions {
 	/** What the scanners of this engine are restricted to. Calls are served whoever they are about. */
 	scannerFilter?: ScannerFilter;
 	engineId?: string;
+	/** How much of what it can create without end a namespace may have; tests make do with less. */
+	limits?: Partial<Limits>;
 	/** How this engine tells others on a shared store that it is there. */
 	presence?: Partial<PresenceTimes>;
 	/** Random hex digits for ids, given by the simulator. */
 	randomHex?: (bytes: number) => string;
+}
+
+/** What a namespace may have at a time. */
+export interface Limits {
+	workers: number;
+	lanes: number;
+	kinds: number;
 }
 
 /** How many things an engine did, for metrics, benchmarks and tests. */
@@ -78,6 +89,8 @@ export class Engine {
 	readonly chooser: PartitionChooser;
 	readonly lanes: LaneKeeper;
 	readonly registry: Registry;
+	readonly workerLimit: WorkerLimit;
+	readonly nameLimits: NameLimits;
 	readonly heartbeats: WorkerHeartbeats;
 	readonly routes: RouteKeeper;
 	readonly watchers = new Watchers();
@@ -142,7 +155,8 @@ export class Engine {
 		this.mint = new UuidMint(() => this.now(), options.randomHex);
 		this.chooser = new PartitionChooser(this.runners);
 		this.lanes = new LaneKeeper(this.runners);
-		this.registry = new Registry({ runners: this.runners, kernel: this.kernel });
+		this.registry = new Registry({ runners: this.runners, kernel: this.kernel, clock: this.clock });
+		this.workerLimit = new WorkerLimit(this.registry, this.clock, options.limits?.workers);
 		this.routes = new RouteKeeper({
 			runners: this.runners,
 			clock: this.clock,
@@ -153,6 +167,7 @@ export class Engine {
 		});
 		this.heartbeats = new WorkerHeartbeats({
 			registry: this.registry,
+			limit: this.workerLimit,
 			clock: this.clock,
 			onArrival: (namespace, capabilities) => this.routes.released(namespace, capabilities),
 			onFailure: (error) => this.#scanners.failed("worker_expiry", "workers could not be kept registered", error),
@@ -176,6 +191,15 @@ export class Engine {
 			examine: (namespace, places) => this.routes.examine(namespace, places),
 			onPaused: (partition, namespace, lane) => this.pausedLanes.found(partition, namespace, lane),
 			onSkipped: (_, error) => this.#skipped(error),
+		});
+		this.nameLimits = new NameLimits({
+			runners: this.runners,
+			clock: this.clock,
+			work: () => this.dispatcher.work,
+			most: { lanes: options.limits?.lanes, kinds: options.limits?.kinds },
+			onFailure: (error) => {
+				if (!this.#closed) this.#onFault({ about: "the names in use could not be counted", error });
+			},
 		});
 		this.claimRequests = new ClaimRequests(this.runners, this.dispatcher, this.kernel, this.mint);
 		this.#timers = new TimerService({

@@ -44,9 +44,10 @@ export function createTogether(session: Session, items: readonly CreateRequest[]
 		};
 		const refuse = (place: number, error: unknown) => settle(place, { ok: false, error: errorBody(error) });
 
+		const partitionOf = ({ executionId }: Create): number => trustedSlot(executionId) % engine.runners.length;
 		const alone = (command: Create, place: number) => {
 			send(
-				trustedSlot(command.executionId) % engine.runners.length,
+				partitionOf(command),
 				command,
 				(outcome) => settle(place, createdItem(outcome as OutcomeOf<"create">)),
 				(error) => refuse(place, error),
@@ -99,6 +100,7 @@ export function createTogether(session: Session, items: readonly CreateRequest[]
 		const create = (item: CreateRequest, place: number) => {
 			try {
 				const command = createCommand(item, context);
+				engine.nameLimits.check(partitionOf(command), command);
 				if (command.idempotencyKey || command.inputBlob) alone(command, place);
 				else join(command, place);
 			} catch (error) {

@@ -19,6 +19,7 @@ import {
 import type { CreatedItem, EventPage, Execution, Explanation, FollowedEvent } from "../../contract/replies.ts";
 import { checkSetTags, type SetTagsRequest, setTagsRequest } from "../../contract/tags.ts";
 import { decodeEvent } from "../../kernel/events.ts";
+import { trustedSlot } from "../../kernel/ids.ts";
 import { type AttemptRecord, attemptKey } from "../../kernel/records/attempt.ts";
 import type { LoggedEvent, LogPosition } from "../../store/port.ts";
 import { decodeCursor, encodeCursor } from "../reading/cursor.ts";
@@ -43,10 +44,10 @@ export class LocalExecutions implements ExecutionCalls {
 	}
 
 	async create(request: CreateRequest) {
-		const { id, publicState, created } = await this.#session.run(
-			"create",
-			createCommand(request, submissionAt(this.#session)),
-		);
+		const command = createCommand(request, submissionAt(this.#session));
+		const { engine } = this.#session;
+		engine.nameLimits.check(trustedSlot(command.executionId) % engine.runners.length, command);
+		const { id, publicState, created } = await this.#session.run("create", command);
 		return { id, publicState, created };
 	}
 

@@ -85,7 +85,7 @@ export class ClaimDispatcher {
 		this.#onPaused = onPaused;
 		this.#examine = examine;
 		this.waiting = new WaitingClaims(options.clock);
-		this.work = new WorkFinder({ ...options, onWork: (queue) => this.waiting.wakeFor(queue) });
+		this.work = new WorkFinder({ ...options, onWork: (partition, queue) => this.waiting.wakeFor(partition, queue) });
 	}
 
 	async claim(claim: Claim, signal?: AbortSignal): Promise<ExecutionRecord[]> {
@@ -101,6 +101,7 @@ export class ClaimDispatcher {
 			onlyKnown: false,
 			hurried: this.#shared && claim.waitMs < HEARD_OF_MS,
 			overdue: false,
+			takenFrom: [],
 		};
 		const deadline = this.#clock.monotonic() + claim.waitMs;
 		try {
@@ -127,10 +128,17 @@ export class ClaimDispatcher {
 			this.waiting.leave(waiter);
 			claim.onSearched?.({ probed: search.answered + search.skipped, skipped: search.skipped });
 			// Whoever has got work starts on it before the next looks for more.
-			if (this.waiting.sleeping > 0) {
-				this.#clock.defer(() => this.waiting.wakeNext((wanted) => this.work.hasFor(wanted)));
-			}
+			if (this.waiting.sleeping > 0) this.#clock.defer(() => this.#passOn(waiter, search));
 		}
+	}
+
+	/** Wakes somebody else for what a claim was woken for, and for what it has taken from, if there is more. */
+	#passOn({ wokenFor }: Waiter, { takenFrom }: ClaimSearch): void {
+		const wake = (partition: number, queue: string) =>
+			this.work.isHot(partition, queue) && this.waiting.wakeFor(partition, queue);
+		if (wokenFor) wake(wokenFor[0], wokenFor[1]);
+		for (const { partition, queues } of takenFrom)
+			for (const queue of queues) if (queue !== wokenFor?.[1]) wake(partition, queue);
 	}
 
 	/** Ends every wait; the claims come back empty. */
@@ -182,6 +190,7 @@ export class ClaimDispatcher {
 				const planned = this.work.plan(search, lane, claim.max - taken.length, taken.length === 0);
 				const shares = planned instanceof Promise ? await planned : planned;
 				if (shares.length === 0) break;
+				for (const share of shares) search.takenFrom.push(share);
 				const { passes } = search;
 				const executions = await this.#takeShares(claim, search, lane, shares, budget, taken.length === 0);
 				for (const execution of executions) {

@@ -2,12 +2,12 @@ import type { Clock } from "../../contract/clock.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import { describeLack, offersAll } from "../../kernel/matching.ts";
 import { classOfQueue, ROUTE, routeQueue, routeQueuePrefix, routeQueueSubject } from "../../kernel/placement.ts";
-import { type WorkerRecord, workerExpiresAt } from "../../kernel/records/worker.ts";
+import { workerExpiresAt } from "../../kernel/records/worker.ts";
 import { type BlockRouteCommand, MOVED_PER_STEP, type RouteOutcome } from "../../kernel/rules/route.ts";
 import { isWithin, type ScannerFilter } from "../../kernel/scanner-filter.ts";
 import type { QueuePosition, StoredRecord } from "../../store/port.ts";
 import type { WorkFinder } from "../claims/work-finder.ts";
-import type { Registry } from "../fleet/registry.ts";
+import type { Registry, WorkerOffer } from "../fleet/registry.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 
 export interface RouteKeeperOptions {
@@ -172,14 +172,14 @@ export class RouteKeeper {
 		return workers && isServedBy(workers, required);
 	}
 
-	#readWorkers(namespace: string): Promise<WorkerRecord[] | undefined> {
+	#readWorkers(namespace: string): Promise<WorkerOffer[] | undefined> {
 		return this.#options.registry.read(namespace).then(
 			({ workers }) => workers,
 			() => undefined,
 		);
 	}
 
-	#rememberServed(namespace: string, required: readonly string[], workers: readonly WorkerRecord[]): boolean {
+	#rememberServed(namespace: string, required: readonly string[], workers: readonly WorkerOffer[]): boolean {
 		const able = workers.filter(({ capabilities }) => offersAll(capabilities, required));
 		if (able.length === 0) return false;
 		if (this.#servedUntil.size >= MOST_REMEMBERED) this.#servedUntil.clear();
@@ -308,7 +308,7 @@ function isReadableWithin(kernel: Kernel, scannerFilter: ScannerFilter, { key, v
 	}
 }
 
-const isServedBy = (workers: readonly WorkerRecord[], required: readonly string[]): boolean =>
+const isServedBy = (workers: readonly WorkerOffer[], required: readonly string[]): boolean =>
 	workers.some(({ capabilities }) => offersAll(capabilities, required));
 
 const servedName = (namespace: string, required: readonly string[]): string => `${namespace} ${required.join(" ")}`;

@@ -3,7 +3,7 @@ import { canServe, describeLack, offersAll } from "../../kernel/matching.ts";
 import { eligibleQueuePrefix, isClaimable, queueScore, ticketScore } from "../../kernel/placement.ts";
 import { describeBlocking, stateAt } from "../../kernel/reading.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
-import { type LaneRecord, laneDefaults, laneKey } from "../../kernel/records/lane.ts";
+import { type LaneRecord, laneDefaults, laneKey, shownLaneState } from "../../kernel/records/lane.ts";
 import { fairQueue, type TicketRecord, ticketKey } from "../../kernel/records/ticket.ts";
 import type { WorkerRecord } from "../../kernel/records/worker.ts";
 import { publicState } from "../../kernel/state.ts";
@@ -28,7 +28,7 @@ export async function explain(session: Session, id: string): Promise<Explanation
 		state: stateAt(record, lane, now),
 		summary: "",
 		reasons: [],
-		lane: { name: record.lane, state: lane.state === "open" ? "active" : lane.state },
+		lane: { name: record.lane, state: shownLaneState(lane.state) },
 		examinedAt: now,
 	};
 	if (record.lifecyclePhase === "runnable") await explainWaiting(session, record, runner, lane, explanation);
@@ -67,41 +67,59 @@ async function explainWaiting(
 	if (!waits && !isRoute) reasons.push(describeBlocking(record, lane));
 	if (lane.state === "paused") reasons.push(`lane ${record.lane} is paused`);
 	const { engine } = session;
-	const { workers } = await engine.registry.read(record.namespace, (key, error) =>
-		engine.fault(`record ${key} cannot be read`, error),
-	);
-	const able = workers.filter((worker) => takes(worker, record));
-	explanation.workers = { live: workers.length, able: able.length };
-	const lack = missingIn(record, workers);
+	const workers = new WorkersFor(record);
+	await engine.registry.visit(record.namespace, {
+		visit: (worker) => workers.see(worker),
+		unreadable: (key, error) => engine.fault(`record ${key} cannot be read`, error),
+	});
+	const { live, able } = workers;
+	explanation.workers = { live, able };
+	const lack = workers.missing();
 	if (lack) {
 		explanation.missingCapabilities = lack;
-		reasons.push(describeLack(record.requiredCapabilities, workers));
+		reasons.push(describeLack(record.requiredCapabilities, [{ capabilities: [...workers.offered] }]));
 	} else if (isRoute) reasons.push("a worker that can serve it has come; it is about to be released");
-	else if (workers.length > 0 && able.length === 0)
-		reasons.push(`no live worker takes kind ${record.kind} on lane ${record.lane}`);
+	else if (live > 0 && able === 0) reasons.push(`no live worker takes kind ${record.kind} on lane ${record.lane}`);
 	if (!waits) return;
 	explanation.position = await positionOf(session, record, runner);
 	const { ahead, exact, aheadInKey } = explanation.position;
 	const count = `${exact ? "" : "at least "}${ahead}`;
 	reasons.push(
 		ahead === 0
-			? `it is next on lane ${record.lane}${workers.length === 0 ? ", and no worker is registered" : ""}`
+			? `it is next on lane ${record.lane}${live === 0 ? ", and no worker is registered" : ""}`
 			: `${count} stand before it on lane ${record.lane}`,
 	);
 	if (aheadInKey) reasons.push(`${aheadInKey} of its fairness key ${record.fairnessKey} come before it`);
 }
 
-const takes = (worker: WorkerRecord, record: ExecutionRecord): boolean =>
-	worker.lanes.includes(record.lane) && canServe(worker, record);
+/** What the workers that are there mean to an execution; each is looked at once and let go. */
+class WorkersFor {
+	readonly #record: ExecutionRecord;
+	/** Of what it requires, that which somebody offers. */
+	readonly offered = new Set<string>();
+	live = 0;
+	able = 0;
+	#isOffered = false;
 
-/** What nobody offers, or all that is required when nobody offers it together; undefined when somebody does. */
-function missingIn({ requiredCapabilities }: ExecutionRecord, workers: readonly WorkerRecord[]): string[] | undefined {
-	if (requiredCapabilities.length === 0) return undefined;
-	if (workers.some(({ capabilities }) => offersAll(capabilities, requiredCapabilities))) return undefined;
-	const missing = requiredCapabilities.filter(
-		(token) => !workers.some((worker) => worker.capabilities.includes(token)),
-	);
-	return missing.length > 0 ? missing : [...requiredCapabilities];
+	constructor(record: ExecutionRecord) {
+		this.#record = record;
+	}
+
+	see(worker: WorkerRecord): void {
+		const { lane, requiredCapabilities } = this.#record;
+		this.live += 1;
+		if (worker.lanes.includes(lane) && canServe(worker, this.#record)) this.able += 1;
+		this.#isOffered ||= offersAll(worker.capabilities, requiredCapabilities);
+		for (const token of requiredCapabilities) if (worker.capabilities.includes(token)) this.offered.add(token);
+	}
+
+	/** What nobody offers, or all that is required when nobody offers it together; undefined when somebody does. */
+	missing(): string[] | undefined {
+		const { requiredCapabilities } = this.#record;
+		if (requiredCapabilities.length === 0 || this.#isOffered) return undefined;
+		const missing = requiredCapabilities.filter((token) => !this.offered.has(token));
+		return missing.length > 0 ? missing : [...requiredCapabilities];
+	}
 }
 
 /** How much of its lane, in all partitions, would be handed out before it to somebody who can serve everything. */

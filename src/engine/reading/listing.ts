@@ -9,7 +9,7 @@ import { isFor } from "../../kernel/target.ts";
 import type { QueuePosition } from "../../store/port.ts";
 import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
-import { decodeCursor, encodeCursor } from "./cursor.ts";
+import { positionAfter, positionCursor } from "./cursor.ts";
 import type { Found } from "./showing.ts";
 
 /**
@@ -54,7 +54,7 @@ export async function findExecutions(
 		lookedAt += taken;
 		if (taken === places.length) return { found };
 		if (after && (found.length === limit || lookedAt >= MAX_LOOKED_AT)) {
-			return { found, nextCursor: encodeCursor("l", [after.score, after.key]) };
+			return { found, nextCursor: positionCursor("l", after) };
 		}
 	}
 }
@@ -91,9 +91,8 @@ function partitionsOf({ engine }: Session, flowId: string | undefined): number[]
 function startOf({ createdBefore }: Filter, cursor: string | undefined): QueuePosition | undefined {
 	const bound = createdBefore === undefined ? undefined : { score: 1 - createdBefore, key: "" };
 	if (cursor === undefined) return bound;
-	const [score, key] = decodeCursor("l", cursor, ["number", "string"]);
-	const last = { score: Number(score), key: String(key) };
-	return bound && compare(bound, last) > 0 ? bound : last;
+	const last = positionAfter("l", cursor);
+	return bound && last && compare(bound, last) > 0 ? bound : last;
 }
 
 const compare = (a: QueuePosition, b: QueuePosition): number =>

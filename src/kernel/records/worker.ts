@@ -39,6 +39,7 @@ export const slotOfWorkers = (namespace: string): number => slotOf(namespace);
 export const slotOfWorkerKey = (key: string): number =>
 	slotOfWorkers(key.slice(WORKER_PREFIX.length, key.indexOf(":", WORKER_PREFIX.length)));
 
-export const workerExpiresAt = (record: WorkerRecord): number => record.lastSeenAt + record.ttlMs;
+export const workerExpiresAt = ({ lastSeenAt, ttlMs }: Pick<WorkerRecord, "lastSeenAt" | "ttlMs">): number =>
+	lastSeenAt + ttlMs;
 
 export const makeWorker = (fields: Partial<WorkerRecord>): WorkerRecord => makeRecord(workerDefaults, fields);

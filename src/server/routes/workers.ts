@@ -1,6 +1,6 @@
 import Type from "typebox";
 import * as replies from "../../contract/reply-shapes.ts";
-import { registerWorkerRequest, workersRequest } from "../../contract/workers.ts";
+import { registerWorkerRequest, workersPageRequest, workersRequest } from "../../contract/workers.ts";
 import { BODY_LIMIT } from "../bodies.ts";
 import { readQuery } from "../query.ts";
 import { inArea, instanceOf, type Route } from "./route.ts";
@@ -25,10 +25,10 @@ export function workerRoutes(): Route[] {
 		},
 		{
 			name: "GET /v1/workers",
-			summary: "Instances registered and heard within their ttl",
-			query: workersRequest,
-			replies: { 200: Type.Object({ workers: Type.Array(replies.worker) }) },
-			handle: ({ principal, query }) => principal.backend.workers.list(readQuery(query, workersRequest)),
+			summary: "Instances registered and heard within their ttl, in the order they came, a page at a time",
+			query: workersPageRequest,
+			replies: { 200: replies.workerPage },
+			handle: ({ principal, query }) => principal.backend.workers.list(readQuery(query, workersPageRequest)),
 		},
 	]);
 }
