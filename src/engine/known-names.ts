@@ -10,16 +10,19 @@ export interface KnownNamesOptions {
 }
 
 interface Names {
-	known: Set<string>;
-	/** Let in while the store is asked. */
-	added: Set<string> | undefined;
+	/** When each was last let in here; a time that never was for those the store told of. */
+	known: Map<string, number>;
 	readAt: number;
+	reading: boolean;
 }
 
 /** The store is asked again after this long at the soonest. */
 const AGAIN_MS = 10_000;
+/** What was let in may take as long to be stored: until then the store knows nothing of it. */
+const STORED_MS = 30_000;
 /** Names kept in all; beyond it what is known is gathered anew. */
 const MOST_KEPT = 500_000;
+const NEVER = Number.NEGATIVE_INFINITY;
 
 /**
  * Names in use, by namespace: those let in here, and those the store was found to have. Names that are no longer in use
@@ -41,36 +44,35 @@ export class KnownNames {
 	admit(namespace: string, name: string): boolean {
 		let names = this.#names.get(namespace);
 		if (names?.known.has(name)) return true;
-		if (!names) this.#names.set(namespace, (names = { known: new Set(), added: undefined, readAt: -Infinity }));
+		if (!names) this.#names.set(namespace, (names = { known: new Map(), readAt: NEVER, reading: false }));
 		if (this.#isWorthAsking(names)) this.#ask(namespace, names);
 		if (names.known.size >= this.most) return false;
-		names.known.add(name);
-		names.added?.add(name);
+		names.known.set(name, this.#options.clock.monotonic());
 		if (++this.#kept > MOST_KEPT) this.#forgetAll();
 		return true;
 	}
 
-	#isWorthAsking({ known, added, readAt }: Names): boolean {
-		if (added || known.size < this.most / 10) return false;
-		if (readAt === -Infinity) return true;
+	#isWorthAsking({ known, readAt, reading }: Names): boolean {
+		if (reading || known.size < this.most / 10) return false;
+		if (readAt === NEVER) return true;
 		return known.size >= 0.9 * this.most && this.#options.clock.monotonic() - readAt >= AGAIN_MS;
 	}
 
 	#ask(namespace: string, names: Names): void {
-		const added = new Set<string>();
-		const found = new Set<string>();
-		names.added = added;
-		names.readAt = this.#options.clock.monotonic();
+		const now = this.#options.clock.monotonic();
+		const found = new Map<string, number>();
+		names.reading = true;
+		names.readAt = now;
 		this.#options
-			.read(namespace, (name) => found.add(name))
+			.read(namespace, (name) => found.set(name, NEVER))
 			.then(() => {
-				for (const name of added) found.add(name);
+				for (const [name, at] of names.known) if (at > now - STORED_MS) found.set(name, at);
 				this.#kept += found.size - names.known.size;
 				names.known = found;
 			})
 			.catch(this.#options.onFailure)
 			.finally(() => {
-				names.added = undefined;
+				names.reading = false;
 			});
 	}
 

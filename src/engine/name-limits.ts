@@ -70,7 +70,7 @@ export class NameLimits {
 		const queue = eligibleQueue({ namespace, lane, kind, requiredCapabilities });
 		if (work.isHot(partition, queue)) return;
 		this.checkLane(namespace, lane);
-		if (work.hotBeside(partition, queue) >= this.#mostKinds) {
+		if (!work.hasRoomBeside(partition, queue, this.#mostKinds)) {
 			throw tooMany("too_many_kinds", this.#mostKinds, `kinds of work wait in lane ${lane} already`, { lane });
 		}
 		if (requiredCapabilities.length > 0 && !this.#requirements.admit(namespace, requiredCapabilities.join(" "))) {

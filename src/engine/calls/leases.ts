@@ -248,6 +248,10 @@ export class LocalLeases implements LeaseCalls {
 		if (!input) return claimedView(record, undefined);
 		const inline = inlineValue(input);
 		if (inline) return claimedView(record, inline);
-		return this.#session.bytes(id, input).then((bytes) => claimedView(record, asValue(bytes)));
+		return this.#session.bytes(id, input).then(async (bytes) => {
+			// Each by itself: what a claim brings may be megabytes, and others' turns come in between.
+			await new Promise<void>((resolve) => this.#session.engine.clock.defer(resolve));
+			return claimedView(record, asValue(bytes));
+		});
 	}
 }

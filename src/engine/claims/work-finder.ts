@@ -116,9 +116,9 @@ export class WorkFinder {
 		return this.#hints.isHot(partition, queue);
 	}
 
-	/** How many queues of the same lane are known to have work in this partition. */
-	hotBeside(partition: number, queue: string): number {
-		return this.#hints.hotBeside(partition, queue);
+	/** Whether fewer queues than so many of its lane are known to have work in this partition. */
+	hasRoomBeside(partition: number, queue: string, most: number): boolean {
+		return this.#hints.hasRoomBeside(partition, queue, most);
 	}
 
 	/** An execution was given out. */

@@ -61,9 +61,13 @@ export class WorkHints {
 		return this.#stamps[partition]?.has(queue) === true;
 	}
 
-	/** Hot queues of the lane of this one. */
-	hotBeside(partition: number, queue: string): number {
-		return this.#hot.get(classOf(queue).prefix)?.get(partition)?.queues.size ?? 0;
+	/** Whether fewer queues than so many are hot in the lane of this one. */
+	hasRoomBeside(partition: number, queue: string, most: number): boolean {
+		const partitions = this.#hot.get(classOf(queue).prefix);
+		if ((partitions?.get(partition)?.queues.size ?? 0) < most) return true;
+		// Some may be known to be empty by now.
+		this.#follow(partition);
+		return (partitions?.get(partition)?.queues.size ?? 0) < most;
 	}
 
 	stampOf(partition: number, queue: string): number | undefined {

@@ -18,6 +18,8 @@ interface Count {
 	at: number;
 	/** Those that are about to be entered. */
 	entering: number;
+	/** Set while the store is asked. */
+	asking: Promise<void> | undefined;
 }
 
 /**
@@ -73,19 +75,32 @@ export class WorkerLimit {
 	}
 
 	async #count(namespace: string): Promise<Count> {
-		const known = this.#counts.get(namespace);
-		const now = this.#clock.monotonic();
-		if (known && now - known.at < COUNTED_MS) return known;
-		const queue = workersQueue(namespace);
-		const { queues } = await this.#registry
-			.runnerOf(namespace)
-			.ask((store, partition) => store.queueSizes(partition, queue));
-		// Another namespace may begin like this one.
-		const size = queues.find((each) => each.queue === queue)?.size ?? 0;
-		const count = { size, at: now, entering: this.#counts.get(namespace)?.entering ?? 0 };
-		if (this.#counts.size >= MOST_NAMESPACES) this.#counts.clear();
-		this.#counts.set(namespace, count);
+		let count = this.#counts.get(namespace);
+		if (!count) {
+			if (this.#counts.size >= MOST_NAMESPACES) this.#counts.clear();
+			count = { size: 0, at: Number.NEGATIVE_INFINITY, entering: 0, asking: undefined };
+			this.#counts.set(namespace, count);
+		}
+		if (this.#clock.monotonic() - count.at >= COUNTED_MS) {
+			count.asking ??= this.#ask(namespace, count);
+			await count.asking;
+		}
 		return count;
+	}
+
+	async #ask(namespace: string, count: Count): Promise<void> {
+		const at = this.#clock.monotonic();
+		const queue = workersQueue(namespace);
+		try {
+			const { queues } = await this.#registry
+				.runnerOf(namespace)
+				.ask((store, partition) => store.queueSizes(partition, queue));
+			// Another namespace may begin like this one.
+			count.size = queues.find((each) => each.queue === queue)?.size ?? 0;
+			count.at = at;
+		} finally {
+			count.asking = undefined;
+		}
 	}
 
 	async #isThere(namespace: string, instanceId: string): Promise<boolean> {

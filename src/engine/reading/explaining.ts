@@ -8,12 +8,17 @@ import { fairQueue, type TicketRecord, ticketKey } from "../../kernel/records/ti
 import type { WorkerRecord } from "../../kernel/records/worker.ts";
 import { publicState } from "../../kernel/state.ts";
 import type { QueuePosition } from "../../store/port.ts";
+import { mapBounded } from "../bounded.ts";
 import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { readLanes } from "./showing.ts";
 
-/** Entries counted one by one before a position is told as "at least". */
+/** Entries counted one by one, and queues of a partition looked into, before a position is told as "at least". */
 const MOST_COUNTED = 10_000;
+const MOST_QUEUES = 256;
+const QUEUES_AT_ONCE = 8;
+/** Most often little stands before it: the first page is short. */
+const FIRST_PAGE = 64;
 const PAGE = 1000;
 
 /** Works out, from the store and now, why an execution does not run. */
@@ -134,15 +139,21 @@ async function positionOf(
 	const prefix = eligibleQueuePrefix(record.namespace, record.lane);
 	let ahead = 0;
 	let aheadInKey = 0;
+	let isAll = true;
 	for (const each of session.engine.runners) {
 		if (hasKey) aheadInKey += await countBefore(each, fairQueue(record), place, MOST_COUNTED - aheadInKey);
 		const { queues } = await each.ask((store, partition) => store.queues(partition, prefix));
-		for (const queue of queues) {
-			// What its own key's tickets stand for has been counted.
-			ahead += await countBefore(each, queue, standing, MOST_COUNTED - ahead, ticketKey(record));
-		}
+		isAll &&= queues.length <= MOST_QUEUES;
+		// What its own key's tickets stand for has been counted.
+		const counts = await mapBounded(queues.slice(0, MOST_QUEUES), QUEUES_AT_ONCE, (queue) =>
+			countBefore(each, queue, standing, MOST_COUNTED - ahead, ticketKey(record)),
+		);
+		ahead = Math.min(
+			MOST_COUNTED,
+			counts.reduce((sum, count) => sum + count, ahead),
+		);
 	}
-	const exact = ahead < MOST_COUNTED && aheadInKey < MOST_COUNTED;
+	const exact = isAll && ahead < MOST_COUNTED && aheadInKey < MOST_COUNTED;
 	return { ahead: ahead + aheadInKey, exact, ...(aheadInKey > 0 ? { aheadInKey } : undefined) };
 }
 
@@ -168,7 +179,7 @@ async function countBefore(
 	let count = 0;
 	let after: QueuePosition | undefined;
 	while (count < most) {
-		const page = Math.min(PAGE, most - count);
+		const page = Math.min(after ? PAGE : FIRST_PAGE, most - count);
 		const position = after;
 		const { entries } = await runner.ask((store, partition) => store.first(partition, queue, page, position));
 		for (const { score, key } of entries) {
