@@ -101,7 +101,6 @@ export class ClaimDispatcher {
 			onlyKnown: false,
 			hurried: this.#shared && claim.waitMs < HEARD_OF_MS,
 			overdue: false,
-			takenFrom: [],
 		};
 		const deadline = this.#clock.monotonic() + claim.waitMs;
 		try {
@@ -128,17 +127,17 @@ export class ClaimDispatcher {
 			this.waiting.leave(waiter);
 			claim.onSearched?.({ probed: search.answered + search.skipped, skipped: search.skipped });
 			// Whoever has got work starts on it before the next looks for more.
-			if (this.waiting.sleeping > 0) this.#clock.defer(() => this.#passOn(waiter, search));
+			if (waiter.wokenFor && this.waiting.sleeping > 0) this.#clock.defer(() => this.#passOn(waiter));
 		}
 	}
 
-	/** Wakes somebody else for what a claim was woken for, and for what it has taken from, if there is more. */
-	#passOn({ wokenFor }: Waiter, { takenFrom }: ClaimSearch): void {
-		const wake = (partition: number, queue: string) =>
-			this.work.isHot(partition, queue) && this.waiting.wakeFor(partition, queue);
-		if (wokenFor) wake(wokenFor[0], wokenFor[1]);
-		for (const { partition, queues } of takenFrom)
-			for (const queue of queues) if (queue !== wokenFor?.[1]) wake(partition, queue);
+	/**
+	 * Wakes somebody else for what a claim was woken for, if that is still there. Nothing else needs to be passed on: who
+	 * finds work in a hot queue was not woken for it, and who sleeps while one is hot looks again soon.
+	 */
+	#passOn({ wokenFor = new Map() }: Waiter): void {
+		for (const [queue, partition] of wokenFor)
+			if (this.work.isHot(partition, queue)) this.waiting.wakeFor(partition, queue);
 	}
 
 	/** Ends every wait; the claims come back empty. */
@@ -190,7 +189,6 @@ export class ClaimDispatcher {
 				const planned = this.work.plan(search, lane, claim.max - taken.length, taken.length === 0);
 				const shares = planned instanceof Promise ? await planned : planned;
 				if (shares.length === 0) break;
-				for (const share of shares) search.takenFrom.push(share);
 				const { passes } = search;
 				const executions = await this.#takeShares(claim, search, lane, shares, budget, taken.length === 0);
 				for (const execution of executions) {

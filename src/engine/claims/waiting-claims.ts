@@ -14,8 +14,8 @@ export interface Waiter {
 	readonly wanted: Wanted;
 	/** Ends its sleep; there only while it sleeps. */
 	wake: (() => void) | undefined;
-	/** What it was woken for. If that is still there when it leaves, somebody else has to be. */
-	wokenFor: readonly [partition: number, queue: string] | undefined;
+	/** Queues it was woken for, and where. What is still there when it leaves, somebody else has to be woken for. */
+	wokenFor: Map<string, number> | undefined;
 }
 
 /** The claims being served now, in the order they came; some of them sleep until there is work. */
@@ -76,7 +76,7 @@ export class WaitingClaims {
 		if (this.#sleeping === 0) return false;
 		for (const waiter of this.#waiters.get(laneNameOf(queue)) ?? []) {
 			if (!waiter.wake || !servesQueue(waiter.wanted.offer, queue)) continue;
-			waiter.wokenFor = [partition, queue];
+			(waiter.wokenFor ??= new Map()).set(queue, partition);
 			waiter.wake();
 			return true;
 		}

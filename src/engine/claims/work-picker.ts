@@ -28,8 +28,6 @@ export interface ClaimSearch {
 	readonly hurried: boolean;
 	/** Whether it has waited with leases in hand for more, in vain: then it is content with those. */
 	overdue: boolean;
-	/** Where it was sent to. */
-	readonly takenFrom: Share[];
 }
 
 /** What a claim wants from one lane. */
