@@ -56,3 +56,28 @@ it(`${CALLS} joint completes at once of ${EACH} executions nobody has are all an
 	for (const item of answers.flat()) if (item.error?.code !== "execution_not_found") expect(item).toBeUndefined();
 	await backend.close();
 });
+
+it("whoever comes alone is answered while hundreds of thousands that came before still wait", async () => {
+	const { backend } = await stage();
+	const { executions, leases } = backend;
+	let renewed = 0;
+	const renewals = Array.from({ length: CALLS }, (_, call) =>
+		leases.renew({ leases: unknown(call) }).then(() => (renewed += 1)),
+	);
+	let made = 0;
+	const batches = Array.from({ length: 50 }, () =>
+		executions.createMany(Array.from({ length: EACH }, () => ({ kind: "job" }))).then(() => (made += 1)),
+	);
+	// All of them have begun by now.
+	for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+	const { id } = await executions.create({ kind: "alone", priority: 9 });
+	expect(renewed + made).toBeLessThan(CALLS / 4);
+	const [claimed] = await leases.claim({ workerId: "w", instanceId: "i" });
+	expect(claimed).toMatchObject({ id });
+	const fence = { leaseId: claimed?.lease.id ?? "", epoch: 1 };
+	await leases.renew({ leases: [{ executionId: id, ...fence }] });
+	await leases.complete(id, { fence });
+	expect(renewed + made).toBeLessThan(CALLS / 2);
+	await Promise.all([...renewals, ...batches]);
+	await backend.close();
+});

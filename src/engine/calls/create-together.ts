@@ -4,6 +4,7 @@ import type { CreatedItem } from "../../contract/replies.ts";
 import { trustedSlot } from "../../kernel/ids.ts";
 import type { CommandOf, OutcomeOf } from "../../kernel/kernel.ts";
 import type { Outcome } from "../../kernel/outcome.ts";
+import { shareOfMany } from "../partition/waiting-commands.ts";
 import { createCommand, type SubmissionContext } from "../submission.ts";
 import type { Session } from "./session.ts";
 
@@ -78,7 +79,8 @@ export function createTogether(session: Session, items: readonly CreateRequest[]
 			fail: (error: unknown) => void,
 		) => {
 			try {
-				engine.runner(partition).enqueue(command, hear, fail);
+				const share = command.op === "createMany" ? command.items.length : 1;
+				engine.runner(partition).enqueue(command, hear, fail, share * shareOfMany(items.length));
 			} catch (error) {
 				fail(error);
 			}

@@ -1,6 +1,6 @@
 import type { ClaimingHow, LeaseCalls } from "../../contract/backend.ts";
 import { errorBody, FlowFabricError } from "../../contract/errors.ts";
-import type { ClaimedExecution, GrantView, WorkerNotice } from "../../contract/replies.ts";
+import type { ClaimedExecution, CompletedItem, GrantView, RenewedLease, WorkerNotice } from "../../contract/replies.ts";
 import * as protocol from "../../contract/worker-protocol.ts";
 import { capabilitySet } from "../../contract/workers.ts";
 import { SLOTS, slotOfId } from "../../kernel/ids.ts";
@@ -8,8 +8,10 @@ import type { CommandOf } from "../../kernel/kernel.ts";
 import type { Offer } from "../../kernel/matching.ts";
 import { resultBlobKey } from "../../kernel/payload.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
+import { mapInSlices } from "../bounded.ts";
 import type { Claim } from "../claims/claim-dispatcher.ts";
 import { sameOffer } from "../claims/offers.ts";
+import { shareOfMany } from "../partition/waiting-commands.ts";
 import { asValue, contentOf, inlineValue, pack } from "../payloads.ts";
 import { claimedView } from "../reading/views.ts";
 import { checkDelayUntil } from "../submission.ts";
@@ -124,17 +126,17 @@ export class LocalLeases implements LeaseCalls {
 		return this.#claimed(execution);
 	}
 
-	async renew(request: protocol.RenewRequest) {
+	async renew(request: protocol.RenewRequest): Promise<RenewedLease[]> {
 		const { leases, leaseMs } = protocol.renewRequest.check(request);
-		return Promise.all(
-			leases.map(async ({ executionId, leaseId, epoch }) => {
+		const ofMany = shareOfMany(leases.length);
+		return mapInSlices(
+			leases,
+			this.#session.engine.clock,
+			async ({ executionId, leaseId, epoch }): Promise<RenewedLease> => {
 				try {
-					const { ok, expiresAt, holder, cancelRequested, reason } = await this.#session.run("renew", {
-						op: "renew",
-						executionId,
-						fence: { leaseId, epoch },
-						...(leaseMs === undefined ? undefined : { leaseMs }),
-					});
+					const command: CommandOf<"renew"> = { op: "renew", executionId, fence: { leaseId, epoch } };
+					if (leaseMs !== undefined) command.leaseMs = leaseMs;
+					const { ok, expiresAt, holder, cancelRequested, reason } = await this.#session.run("renew", command, ofMany);
 					this.#session.engine.heartbeats.renewed(holder.namespace, holder.instanceId);
 					return {
 						executionId,
@@ -145,12 +147,28 @@ export class LocalLeases implements LeaseCalls {
 				} catch (error) {
 					return { executionId, ok: false, error: errorBody(error) };
 				}
-			}),
+			},
 		);
 	}
 
 	async complete(id: string, request: protocol.CompleteRequest) {
-		const given = protocol.completeRequest.check(request);
+		return this.#complete(id, protocol.completeRequest.check(request), 0);
+	}
+
+	async completeMany(items: (protocol.CompleteRequest & { executionId: string })[]): Promise<CompletedItem[]> {
+		protocol.completeManyRequest.check({ items });
+		const ofMany = shareOfMany(items.length);
+		return mapInSlices(items, this.#session.engine.clock, async (item): Promise<CompletedItem> => {
+			try {
+				const { executionId, ...request } = protocol.completeItem.check(item);
+				return { executionId, ok: true, ...(await this.#complete(executionId, request, ofMany)) };
+			} catch (error) {
+				return { executionId: namedIn(item), ok: false, error: errorBody(error) };
+			}
+		});
+	}
+
+	async #complete(id: string, given: protocol.CompleteRequest, ofMany: number) {
 		const content = contentOf({
 			field: "result",
 			value: given.result,
@@ -161,22 +179,8 @@ export class LocalLeases implements LeaseCalls {
 		const command: CommandOf<"complete"> = { op: "complete", executionId: id, result: payload };
 		if (given.fence) command.fence = given.fence;
 		if (blob) command.resultBlob = blob;
-		const { publicState } = await this.#session.run("complete", command);
+		const { publicState } = await this.#session.run("complete", command, ofMany);
 		return { publicState };
-	}
-
-	async completeMany(items: (protocol.CompleteRequest & { executionId: string })[]) {
-		protocol.completeManyRequest.check({ items });
-		return Promise.all(
-			items.map(async (item) => {
-				try {
-					const { executionId, ...request } = protocol.completeItem.check(item);
-					return { executionId, ok: true, ...(await this.complete(executionId, request)) };
-				} catch (error) {
-					return { executionId: namedIn(item), ok: false, error: errorBody(error) };
-				}
-			}),
-		);
 	}
 
 	async fail(id: string, request: protocol.FailRequest) {

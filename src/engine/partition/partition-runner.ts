@@ -15,6 +15,7 @@ import type { StoreTime } from "./store-time.ts";
 import { CorruptRecordError, MISS, Transaction } from "./transaction.ts";
 import type { UnitDraft } from "./unit-draft.ts";
 import { corruptDetails } from "./unreadable.ts";
+import { WaitingCommands } from "./waiting-commands.ts";
 
 export interface RunnerOptions {
 	engineId: string;
@@ -73,7 +74,7 @@ export class PartitionRunner {
 	readonly #memory: PartitionMemory;
 	readonly #sender: BatchSender;
 	readonly #mostSetAside: number;
-	#waiting: Running[] = [];
+	readonly #waiting: WaitingCommands;
 	#held = 0;
 	/** Those not settled yet, in the order they began. */
 	#rounds: Round[] = [];
@@ -90,6 +91,7 @@ export class PartitionRunner {
 	constructor(options: RunnerOptions) {
 		this.#options = options;
 		this.#memory = new PartitionMemory(options.cacheCapacity, options.kernel, options.onCorrupt);
+		this.#waiting = new WaitingCommands(2 * options.store.writesPerBatch);
 		this.#mostSetAside = Math.min(MOST_SET_ASIDE, options.cacheCapacity / 2);
 		this.#line = new StoreLine(options);
 		this.#sender = new BatchSender({
@@ -127,7 +129,7 @@ export class PartitionRunner {
 
 	/** Commands that will go out with the next commit. */
 	get gathered(): number {
-		return this.#waiting.length;
+		return this.#waiting.size;
 	}
 
 	/** True while a commit is being made or is on its way. */
@@ -142,7 +144,7 @@ export class PartitionRunner {
 
 	/** True when nothing waits, runs or is on its way. */
 	get idle(): boolean {
-		return this.#waiting.length === 0 && this.#held === 0 && this.#rounds.length === 0 && !this.#scheduled;
+		return this.#waiting.size === 0 && this.#held === 0 && this.#rounds.length === 0 && !this.#scheduled;
 	}
 
 	run<O extends Outcome>(command: { op: string }): Promise<O> {
@@ -153,15 +155,20 @@ export class PartitionRunner {
 
 	/**
 	 * `run` by callbacks, for callers with many commands: a promise for each would cost more than the command. As with a
-	 * promise, only the first call back counts.
+	 * promise, only the first call back counts. What is one of many lets others in between.
 	 */
-	enqueue(command: { op: string }, resolve: (outcome: Outcome) => void, reject: (error: unknown) => void): void {
+	enqueue(
+		command: { op: string },
+		resolve: (outcome: Outcome) => void,
+		reject: (error: unknown) => void,
+		ofMany = 0,
+	): void {
 		if (this.#closed) {
 			reject(refusalError(refuse("shutting_down")));
 			return;
 		}
 		const arrivedAt = this.#options.clock.monotonic();
-		this.#waiting.push({ command, outcome: undefined, losses: 0, arrivedAt, resolve, reject });
+		this.#waiting.add({ command, outcome: undefined, losses: 0, ofMany, arrivedAt, resolve, reject });
 		this.#schedule();
 	}
 
@@ -213,7 +220,7 @@ export class PartitionRunner {
 		this.#closed = true;
 		this.#sender.close();
 		await Promise.all(this.#rounds.map(({ settled }) => settled));
-		for (const running of this.#waiting.splice(0)) running.reject(refusalError(refuse("shutting_down")));
+		for (const running of this.#waiting.takeAll()) running.reject(refusalError(refuse("shutting_down")));
 	}
 
 	#schedule(): void {
@@ -226,13 +233,13 @@ export class PartitionRunner {
 	}
 
 	#mayBegin(): boolean {
-		if (this.#closed || this.#gathering || this.#waiting.length === 0) return false;
+		if (this.#closed || this.#gathering || this.#waiting.size === 0) return false;
 		const [oldest] = this.#rounds;
 		if (!oldest) return true;
 		const { inFlight } = this.#options.store;
 		// The store remembers the latest batches only: none may leave while one that far back is not settled.
 		if (this.#rounds.length >= inFlight || this.#sender.sent - oldest.number >= inFlight - 1) return false;
-		return !this.#putOff && !this.#fetching && this.#waiting.length >= oldest.commands;
+		return !this.#putOff && !this.#fetching && this.#waiting.size >= oldest.commands;
 	}
 
 	#begin(): void {
@@ -260,7 +267,7 @@ export class PartitionRunner {
 		this.#gathering = true;
 		if (!this.time.known && !(await this.#fetch(new Needs()))) {
 			this.#gathering = false;
-			for (const running of this.#waiting.splice(0)) running.reject(refusalError(refuse("store_unavailable")));
+			for (const running of this.#waiting.takeAll()) running.reject(refusalError(refuse("store_unavailable")));
 			return;
 		}
 		if (alone) this.#memory.forgetBefore(this.#line.openings, this.#options.clock.monotonic());
@@ -274,7 +281,7 @@ export class PartitionRunner {
 		this.#gathering = false;
 		this.#putOff = !alone && setAside.length > 0;
 		this.#fetching = alone && setAside.length > 0;
-		if (this.#putOff) this.#runFirst(setAside.splice(0));
+		if (this.#putOff) this.#waiting.addFirst(setAside.splice(0));
 		if (alone && !this.#fetching && this.#memory.scans.size > 0) this.#memory.scans.clear();
 		const drafts = [...round.batch.units];
 		for (const { commands } of drafts) round.commands += commands.length;
@@ -294,18 +301,13 @@ export class PartitionRunner {
 			for (const draft of drafts) if (draft.committed) this.#memory.showIn(queue, draft.written);
 		this.#memory.cache.trim();
 		if (!fetched) for (const running of setAside) running.reject(refusalError(refuse("store_unavailable")));
-		this.#runFirst(fetched ? [...again, ...setAside] : again);
-	}
-
-	/** Puts commands before all that wait. */
-	#runFirst(commands: readonly Running[]): void {
-		if (commands.length > 0) this.#waiting = [...commands, ...this.#waiting];
+		this.#waiting.addFirst(fetched ? [...again, ...setAside] : again);
 	}
 
 	/** Runs what waits; returns the commands that need something first. */
 	#runWaiting({ batch, needs }: Round, now: number): Running[] {
 		const setAside: Running[] = [];
-		const waiting = this.#waiting;
+		const waiting = this.#waiting.next();
 		let taken = 0;
 		const { writesPerBatch } = this.#options.store;
 		while (taken < waiting.length && batch.size < writesPerBatch && setAside.length < this.#mostSetAside) {
@@ -317,7 +319,7 @@ export class PartitionRunner {
 			else if (ran === "ran" && !batch.add(running, tx)) break;
 			taken += 1;
 		}
-		this.#waiting = waiting.slice(taken);
+		this.#waiting.drop(taken);
 		return setAside;
 	}
 
@@ -352,9 +354,9 @@ export class PartitionRunner {
 		this.#held += commands.length;
 		this.#options.clock.setTimer(Math.max(1, ms * this.#options.random()), () => {
 			this.#held -= commands.length;
-			this.#runFirst(commands);
+			this.#waiting.addFirst(commands);
 			if (this.#closed)
-				for (const running of this.#waiting.splice(0)) running.reject(refusalError(refuse("shutting_down")));
+				for (const running of this.#waiting.takeAll()) running.reject(refusalError(refuse("shutting_down")));
 			this.#schedule();
 		});
 	}
