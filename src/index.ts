@@ -21,11 +21,11 @@ export type {
 	RevokeLeaseRequest,
 } from "./contract/executions.ts";
 export type { FeedRequest } from "./contract/feed.ts";
-export type { LaneSettings, LanesRequest } from "./contract/lanes.ts";
+export type { LaneSettings, LanesPageRequest, LanesRequest } from "./contract/lanes.ts";
 export type * from "./contract/replies.ts";
 export type { SetTagsRequest } from "./contract/tags.ts";
 export type * from "./contract/worker-protocol.ts";
-export type { RegisterWorkerRequest, WorkersRequest } from "./contract/workers.ts";
+export type { RegisterWorkerRequest, WorkersPageRequest, WorkersRequest } from "./contract/workers.ts";
 export type { Fault } from "./engine/fault-log.ts";
 export type { ErrorCode } from "./kernel/errors.ts";
 export type { EventType, ExecutionEvent } from "./kernel/events.ts";

@@ -42,7 +42,7 @@ export class RemoteAdmin implements AdminCalls {
 				received(chunk) {
 					const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
 					rest = parts.pop() ?? "";
-					lines.push(...parts);
+					for (const line of parts) lines.push(line);
 					if (lines.length > ENOUGH_AHEAD) flow?.pause();
 					wake();
 				},

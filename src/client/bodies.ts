@@ -3,8 +3,8 @@ import { toJson } from "../contract/json.ts";
 
 /** From here on text is sent as base64: JSON may blow up control characters to six times their size. */
 const LONG_TEXT = 1024 * 1024;
-/** Half of what a server takes at once. */
-const JOINT_BYTES = 16 * 1024 * 1024;
+/** Larger bodies a server takes only a few of at a time. */
+const JOINT_BYTES = 4 * 1024 * 1024 - 1024;
 
 /**
  * A request with a payload as JSON text. The payload is written apart from the rest, so that what is no data is refused

@@ -62,7 +62,9 @@ export class RemoteExecutions implements ExecutionCalls {
 		});
 		const sent = texts.filter((text) => typeof text === "string");
 		const answers: CreatedItem[] = [];
-		for (const body of jointBodies(sent)) answers.push(...(await this.#sendMany(body, items)));
+		for (const body of jointBodies(sent)) {
+			for (const answer of await this.#sendMany(body, items)) answers.push(answer);
+		}
 		return texts.map((text) => (typeof text === "string" ? (answers.shift() as CreatedItem) : refusedItem(text)));
 	}
 

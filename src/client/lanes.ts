@@ -1,6 +1,13 @@
 import type { LaneCalls } from "../contract/backend.ts";
-import { type LaneSettings, type LanesRequest, laneShape, lanesRequest } from "../contract/lanes.ts";
-import type { LaneStatus, LaneView } from "../contract/replies.ts";
+import {
+	type LaneSettings,
+	type LanesPageRequest,
+	type LanesRequest,
+	laneShape,
+	lanesPageRequest,
+	lanesRequest,
+} from "../contract/lanes.ts";
+import type { LanePage, LaneStatus } from "../contract/replies.ts";
 import { plainBody, queryOf } from "./bodies.ts";
 import type { Transport } from "./transport.ts";
 
@@ -11,8 +18,8 @@ export class RemoteLanes implements LaneCalls {
 		this.#transport = transport;
 	}
 
-	async list(request: LanesRequest = {}): Promise<{ lanes: LaneView[] }> {
-		const path = `/v1/lanes${queryOf(lanesRequest.check(request))}`;
+	async list(request: LanesPageRequest = {}): Promise<LanePage> {
+		const path = `/v1/lanes${queryOf(lanesPageRequest.check(request))}`;
 		return this.#transport.json({ method: "GET", path, repeat: "always" });
 	}
 

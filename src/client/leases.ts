@@ -93,7 +93,7 @@ export class RemoteLeases implements LeaseCalls {
 		const texts = items.map((item) => attempt(() => bodyWith("result", item)));
 		const answers: CompletedItem[] = [];
 		for (const body of jointBodies(texts.filter((text) => typeof text === "string"))) {
-			answers.push(...(await this.#completeSome(body)));
+			for (const answer of await this.#completeSome(body)) answers.push(answer);
 		}
 		return texts.map((text, n) =>
 			typeof text === "string" ? (answers.shift() as CompletedItem) : refusedItem(items[n]?.executionId, text),

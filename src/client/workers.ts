@@ -1,6 +1,12 @@
 import type { WorkerCalls } from "../contract/backend.ts";
-import type { WorkerView } from "../contract/replies.ts";
-import { type RegisterWorkerRequest, type WorkersRequest, workersRequest } from "../contract/workers.ts";
+import type { WorkerPage, WorkerView } from "../contract/replies.ts";
+import {
+	type RegisterWorkerRequest,
+	type WorkersPageRequest,
+	type WorkersRequest,
+	workersPageRequest,
+	workersRequest,
+} from "../contract/workers.ts";
 import { plainBody, queryOf } from "./bodies.ts";
 import type { Transport } from "./transport.ts";
 
@@ -26,8 +32,8 @@ export class RemoteWorkers implements WorkerCalls {
 		return this.#transport.json({ method: "DELETE", path, repeat: "undone" });
 	}
 
-	async list(request: WorkersRequest = {}): Promise<{ workers: WorkerView[] }> {
-		const path = `/v1/workers${queryOf(workersRequest.check(request))}`;
+	async list(request: WorkersPageRequest = {}): Promise<WorkerPage> {
+		const path = `/v1/workers${queryOf(workersPageRequest.check(request))}`;
 		return this.#transport.json({ method: "GET", path, repeat: "always" });
 	}
 }

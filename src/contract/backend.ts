@@ -9,7 +9,7 @@ import type {
 	RevokeLeaseRequest,
 } from "./executions.ts";
 import type { FeedRequest } from "./feed.ts";
-import type { LaneSettings, LanesRequest } from "./lanes.ts";
+import type { LaneSettings, LanesPageRequest, LanesRequest } from "./lanes.ts";
 import type {
 	AttemptView,
 	BulkReply,
@@ -24,11 +24,12 @@ import type {
 	Explanation,
 	FollowedEvent,
 	GrantView,
+	LanePage,
 	LaneStatus,
-	LaneView,
 	RenewedLease,
 	ScannersReply,
 	WorkerNotice,
+	WorkerPage,
 	WorkerView,
 } from "./replies.ts";
 import type { SetTagsRequest } from "./tags.ts";
@@ -43,7 +44,7 @@ import type {
 	ReleaseRequest,
 	RenewRequest,
 } from "./worker-protocol.ts";
-import type { RegisterWorkerRequest, WorkersRequest } from "./workers.ts";
+import type { RegisterWorkerRequest, WorkersPageRequest, WorkersRequest } from "./workers.ts";
 
 export interface FollowOptions {
 	cursor?: string;
@@ -111,12 +112,13 @@ export interface WorkerCalls {
 	/** Registers an instance, or says that it is still there; without being heard again it is gone after its ttl. */
 	register(instanceId: string, request: RegisterWorkerRequest): Promise<WorkerView>;
 	remove(instanceId: string, request?: WorkersRequest): Promise<{ removed: boolean }>;
-	list(request?: WorkersRequest): Promise<{ workers: WorkerView[] }>;
+	/** In the order they came; a page may hold fewer than asked for and still have a cursor. */
+	list(request?: WorkersPageRequest): Promise<WorkerPage>;
 }
 
 export interface LaneCalls {
-	/** Every lane of a namespace in which there is something, or that differs from one nobody has touched. */
-	list(request?: LanesRequest): Promise<{ lanes: LaneView[] }>;
+	/** By name, the lanes of a namespace in which there is something, or that differ from one nobody has touched. */
+	list(request?: LanesPageRequest): Promise<LanePage>;
 	/** Resolves when no partition hands out work of the lane any more; submitting goes on. */
 	pause(lane: string, request?: LanesRequest): Promise<LaneStatus>;
 	/** Opens a lane that was paused or draining. */

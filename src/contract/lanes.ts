@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { lane, namespace } from "./fields.ts";
+import { lane, namespace, page } from "./fields.ts";
 import { shape } from "./validate.ts";
 
 /** Requests about lanes. */
@@ -8,6 +8,9 @@ const strict = { additionalProperties: false, allowed: "must be an object" };
 
 export const lanesRequest = shape(Type.Object({ namespace: Type.Optional(namespace) }, strict));
 export type LanesRequest = Static<typeof lanesRequest.schema>;
+
+export const lanesPageRequest = shape(Type.Object({ namespace: Type.Optional(namespace), ...page }, strict));
+export type LanesPageRequest = Static<typeof lanesPageRequest.schema>;
 
 export const laneShape = shape(Type.Object({ lane }, strict));
 

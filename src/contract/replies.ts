@@ -13,6 +13,6 @@ export type {
 	ExecutionPage,
 	Explanation,
 } from "./replies/executions.ts";
-export type { LaneStatus, LaneView } from "./replies/lanes.ts";
+export type { LanePage, LaneStatus, LaneView } from "./replies/lanes.ts";
 export type { ClaimedExecution, CompletedItem, GrantView, RenewedLease, WorkerNotice } from "./replies/leases.ts";
-export type { WorkerView } from "./replies/workers.ts";
+export type { WorkerPage, WorkerView } from "./replies/workers.ts";

@@ -1,5 +1,6 @@
 import type { Static, TSchema } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
+import { boundOf } from "./bounds.ts";
 import { FlowFabricError } from "./errors.ts";
 
 /** A schema that says no by naming the field, what came, and what is allowed. */
@@ -13,18 +14,22 @@ type SchemaError = ReturnType<Validator["Errors"]>[number];
 
 export function shape<S extends TSchema>(schema: S): Shape<S> {
 	const validator = Compile(schema);
+	const exceeds = boundOf(schema);
 	return {
 		schema,
 		check(value) {
+			// The validator goes through all there is, and again for its errors: what is too long never reaches it.
+			const excess = exceeds?.(value);
+			if (excess) throw invalidInput(excess.path, excess.problem);
 			if (validator.Check(value)) return value as Static<S>;
-			throw invalidInput(validator.Errors(value), schema, value);
+			const { path, problem } = describe(mostTelling(validator.Errors(value), value), schema, value);
+			throw invalidInput(path, problem);
 		},
 	};
 }
 
-function invalidInput(errors: SchemaError[], schema: TSchema, value: unknown): FlowFabricError {
-	const error = mostTelling(errors, value);
-	const { field, problem } = describe(error, schema, value);
+function invalidInput(path: readonly string[], problem: string): FlowFabricError {
+	const field = join(path);
 	return new FlowFabricError("invalid_input", { message: `${field}: ${problem}`, details: { field } });
 }
 
@@ -53,20 +58,20 @@ const fallback = (value: unknown): SchemaError =>
 		message: "is not valid",
 	}) as never;
 
-function describe(error: SchemaError, schema: TSchema, value: unknown): { field: string; problem: string } {
+function describe(error: SchemaError, schema: TSchema, value: unknown): { path: string[]; problem: string } {
 	const path = error.instancePath.split("/").slice(1).map(unescapePart);
 	const params = error.params as { additionalProperties?: string[]; requiredProperties?: string[] };
 	const [unknown] = params.additionalProperties ?? [];
 	if (error.keyword === "additionalProperties" && unknown !== undefined) {
-		return { field: join([...path, unknown]), problem: "is not a known field" };
+		return { path: [...path, unknown], problem: "is not a known field" };
 	}
 	const [missing] = params.requiredProperties ?? [];
 	if (error.keyword === "required" && missing !== undefined) {
-		return { field: join([...path, missing]), problem: "is required" };
+		return { path: [...path, missing], problem: "is required" };
 	}
 	const node = nodeAt(schema, error.schemaPath) as { allowed?: string } | undefined;
 	const allowed = node?.allowed ?? error.message;
-	return { field: join(path), problem: `${allowed}, got ${show(at(value, path))}` };
+	return { path, problem: `${allowed}, got ${show(at(value, path))}` };
 }
 
 function nodeAt(schema: unknown, pointer: string): unknown {
@@ -79,9 +84,17 @@ function at(value: unknown, path: string[]): unknown {
 
 const unescapePart = (part: string): string => part.replaceAll("~1", "/").replaceAll("~0", "~");
 
-const join = (path: string[]): string =>
-	path.reduce((text, part) => (/^\d+$/.test(part) ? `${text}[${part}]` : text ? `${text}.${part}` : part), "") ||
-	"request";
+/** Names that callers made up are told as far as they are recognised. */
+const MOST_NAME_CHARS = 64;
+
+function join(path: readonly string[]): string {
+	let text = "";
+	for (const part of path) {
+		const name = part.length > MOST_NAME_CHARS ? `${part.slice(0, MOST_NAME_CHARS)}…` : part;
+		text += /^\d+$/.test(name) ? `[${name}]` : text ? `.${name}` : name;
+	}
+	return text || "request";
+}
 
 /** Enough of a value to recognise it, never all of it: it may be large, or a secret. */
 function show(value: unknown): string {

@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { FlowFabricError } from "./errors.ts";
-import { capabilities, integer, kind, lane, name, namespace } from "./fields.ts";
+import { capabilities, integer, kind, lane, name, namespace, page } from "./fields.ts";
 import { shape } from "./validate.ts";
 
 /** Requests about the registry of workers. */
@@ -40,6 +40,9 @@ export type RegisterWorkerRequest = Static<typeof registerWorkerRequest.schema>;
 
 export const workersRequest = shape(Type.Object({ namespace: Type.Optional(namespace) }, strict));
 export type WorkersRequest = Static<typeof workersRequest.schema>;
+
+export const workersPageRequest = shape(Type.Object({ namespace: Type.Optional(namespace), ...page }, strict));
+export type WorkersPageRequest = Static<typeof workersPageRequest.schema>;
 
 export const instanceIdShape = shape(Type.Object({ instanceId: name }, strict));
 

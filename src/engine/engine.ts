@@ -28,7 +28,9 @@ import { Preferences } from "./fleet/preferences.ts";
 import { type LiveEngine, Presence, type PresenceTimes } from "./fleet/presence.ts";
 import { Registry } from "./fleet/registry.ts";
 import { WorkerHeartbeats } from "./fleet/worker-heartbeats.ts";
+import { WorkerLimit } from "./fleet/worker-limit.ts";
 import { UuidMint } from "./mint.ts";
+import { NameLimits } from "./name-limits.ts";
 import type { EngineObserver } from "./observer.ts";
 import type { BatchReport } from "./partition/batch-sender.ts";
 import { PartitionRunner } from "./partition/partition-runner.ts";
@@ -52,10 +54,19 @@ export interface EngineOptions {
 	/** What the scanners of this engine are restricted to. Calls are served whoever they are about. */
 	scannerFilter?: ScannerFilter;
 	engineId?: string;
+	/** How much of what it can create without end a namespace may have; tests make do with less. */
+	limits?: Partial<Limits>;
 	/** How this engine tells others on a shared store that it is there. */
 	presence?: Partial<PresenceTimes>;
 	/** Random hex digits for ids, given by the simulator. */
 	randomHex?: (bytes: number) => string;
+}
+
+/** What a namespace may have at a time. */
+export interface Limits {
+	workers: number;
+	lanes: number;
+	kinds: number;
 }
 
 /** How many things an engine did, for metrics, benchmarks and tests. */
@@ -89,6 +100,8 @@ export class Engine {
 	readonly chooser: PartitionChooser;
 	readonly lanes: LaneKeeper;
 	readonly registry: Registry;
+	readonly workerLimit: WorkerLimit;
+	readonly nameLimits: NameLimits;
 	readonly heartbeats: WorkerHeartbeats;
 	readonly routes: RouteBlocker;
 	readonly watchers = new Watchers();
@@ -135,12 +148,14 @@ export class Engine {
 		this.mint = new UuidMint(() => this.now(), options.randomHex);
 		this.chooser = new PartitionChooser(this.runners);
 		this.lanes = new LaneKeeper(this.runners);
-		this.registry = new Registry({ runners: this.runners, kernel: this.kernel });
+		this.registry = new Registry({ runners: this.runners, kernel: this.kernel, clock: this.clock });
+		this.workerLimit = new WorkerLimit(this.registry, this.clock, options.limits?.workers);
 		this.routes = this.#makeRoutes();
 		this.heartbeats = this.#makeHeartbeats();
 
 		this.pausedLanes = this.#makePausedLanes();
 		this.dispatcher = this.#makeDispatcher();
+		this.nameLimits = this.#makeNameLimits(options.limits);
 		const requests = { runners: this.runners, dispatcher: this.dispatcher, kernel: this.kernel, mint: this.mint };
 		this.claimRequests = new ClaimRequests({ ...requests, kind: leaseRequests });
 		this.grantRequests = new ClaimRequests({ ...requests, kind: grantRequests });
@@ -191,6 +206,7 @@ export class Engine {
 	#makeHeartbeats(): WorkerHeartbeats {
 		return new WorkerHeartbeats({
 			registry: this.registry,
+			limit: this.workerLimit,
 			clock: this.clock,
 			onArrival: (namespace, capabilities) => this.routes.released(namespace, capabilities),
 			onFailure: (error) => this.#scanners.failed("worker_expiry", "workers could not be kept registered", error),
@@ -218,6 +234,16 @@ export class Engine {
 				this.observer?.skipped();
 				this.fault("partitions that cannot be read are passed over", error, `partition ${partition}`);
 			},
+		});
+	}
+
+	#makeNameLimits({ lanes, kinds }: Partial<Limits> = {}): NameLimits {
+		return new NameLimits({
+			runners: this.runners,
+			clock: this.clock,
+			work: () => this.dispatcher.work,
+			most: { lanes, kinds },
+			onFailure: (error) => this.fault("the names in use could not be counted", error),
 		});
 	}
 

@@ -11,6 +11,7 @@ export type FaultClass =
 	| "other engines could not be told of this one"
 	| "partitions that cannot be read are passed over"
 	| "the index could not be looked over"
+	| "the names in use could not be counted"
 	| "the store refuses changes"
 	| "the sweep failed and will be made again"
 	| "what is due could not be done and is tried again"

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { isJson, isText } from "../contract/content-types.ts";
 import { FlowFabricError } from "../contract/errors.ts";
+import { BASE64_FORM } from "../contract/fields.ts";
 import { toJson } from "../contract/json.ts";
 import type { Bytes } from "../contract/replies.ts";
 import { type Blob, INLINE_PAYLOAD_BYTES, JSON_CONTENT, MAX_PAYLOAD_BYTES, type Payload } from "../kernel/payload.ts";
@@ -32,6 +33,7 @@ export function contentOf(given: GivenPayload): Content | undefined {
 	const { field, value, base64, contentType } = given;
 	if (base64 !== undefined) {
 		if (value !== undefined) throw invalid(`${field}Base64`, `must not be given together with ${field}`);
+		if (base64.length % 4 !== 0) throw invalid(`${field}Base64`, `${BASE64_FORM}, got ${base64.length} characters`);
 		const bytes = Buffer.from(base64, "base64");
 		return within(field, { bytes, size: bytes.byteLength, contentType: contentType ?? OCTETS });
 	}

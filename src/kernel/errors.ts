@@ -57,6 +57,17 @@ export const ERRORS = {
 		message: "the store was created with other partition counts than configured",
 	},
 	payload_too_large: { status: 413, retryable: false, message: "the payload is too large" },
+	too_many_workers: {
+		status: 429,
+		retryable: true,
+		message: "the namespace has as many live worker instances as it may have",
+	},
+	too_many_lanes: { status: 429, retryable: true, message: "the namespace has as many lanes as it may have" },
+	too_many_kinds: {
+		status: 429,
+		retryable: true,
+		message: "as many kinds of work wait in the lane, or as many sets of capabilities are waited for, as may be",
+	},
 	too_many_requests: { status: 429, retryable: true, message: "too many of these calls are under way" },
 	corrupt_record: { status: 500, retryable: false, message: "a stored record cannot be read" },
 	store_corrupt: {

@@ -23,11 +23,42 @@ export const factsNeeded = (record: ExecutionRecord): { workers: boolean; standi
 	standing: isClaimable(record),
 });
 
+/** What the workers that live in its namespace mean to an execution. There may be many: each is looked at once and let go. */
+export class WorkersFor {
+	readonly #record: ExecutionRecord;
+	/** Of what it requires, that which somebody offers. */
+	readonly offered = new Set<string>();
+	live = 0;
+	able = 0;
+	#isServed: boolean;
+
+	constructor(record: ExecutionRecord) {
+		this.#record = record;
+		this.#isServed = record.requiredCapabilities.length === 0;
+	}
+
+	see(worker: WorkerRecord): void {
+		const { lane, requiredCapabilities } = this.#record;
+		this.live += 1;
+		if (worker.lanes.includes(lane) && canServe(worker, this.#record)) this.able += 1;
+		this.#isServed ||= offersAll(worker.capabilities, requiredCapabilities);
+		for (const token of requiredCapabilities) if (worker.capabilities.includes(token)) this.offered.add(token);
+	}
+
+	/** What nobody offers, or all that is required when nobody offers it together; undefined when somebody does. */
+	get missing(): string[] | undefined {
+		if (this.#isServed) return undefined;
+		const { requiredCapabilities } = this.#record;
+		const missing = requiredCapabilities.filter((token) => !this.offered.has(token));
+		return missing.length > 0 ? missing : [...requiredCapabilities];
+	}
+}
+
 export interface Facts {
 	/** The copy of its lane beside it. */
 	lane: LaneRecord;
-	/** Those that live in its namespace; given when needed. */
-	workers?: readonly WorkerRecord[];
+	/** Given when needed. */
+	workers?: WorkersFor;
 	standing?: QueueStanding;
 }
 
@@ -38,7 +69,10 @@ export interface Explained {
 	missingCapabilities?: string[];
 }
 
-export function explainRecord(record: ExecutionRecord, { lane, workers = [], standing }: Facts): Explained {
+export function explainRecord(
+	record: ExecutionRecord,
+	{ lane, workers = new WorkersFor(record), standing }: Facts,
+): Explained {
 	switch (record.lifecyclePhase) {
 		case "runnable":
 			return explainWaiting(record, lane, workers, standing);
@@ -54,7 +88,7 @@ export function explainRecord(record: ExecutionRecord, { lane, workers = [], sta
 function explainWaiting(
 	record: ExecutionRecord,
 	lane: LaneRecord,
-	workers: readonly WorkerRecord[],
+	{ live, able, missing, offered }: WorkersFor,
 	standing: QueueStanding | undefined,
 ): Explained {
 	const reasons: string[] = [];
@@ -62,18 +96,11 @@ function explainWaiting(
 	// What its route and its turn come to is told below, as it is now.
 	if (!isClaimable(record) && !isRoute) reasons.push(describeBlocking(record, lane));
 	if (lane.state === "paused") reasons.push(`lane ${record.lane} is paused`);
-	const able = workers.filter((worker) => worker.lanes.includes(record.lane) && canServe(worker, record)).length;
-	const missingCapabilities = missingIn(record, workers);
-	if (missingCapabilities) reasons.push(describeLack(record.requiredCapabilities, workers));
+	if (missing) reasons.push(describeLack(record.requiredCapabilities, [{ capabilities: [...offered] }]));
 	else if (isRoute) reasons.push("a worker that can serve it has come; it is about to be released");
-	else if (workers.length > 0 && able === 0)
-		reasons.push(`no live worker takes kind ${record.kind} on lane ${record.lane}`);
-	if (standing) reasons.push(...describeStanding(record, standing, workers.length));
-	return {
-		reasons,
-		workers: { live: workers.length, able },
-		...(missingCapabilities ? { missingCapabilities } : undefined),
-	};
+	else if (live > 0 && able === 0) reasons.push(`no live worker takes kind ${record.kind} on lane ${record.lane}`);
+	if (standing) for (const reason of describeStanding(record, standing, live)) reasons.push(reason);
+	return { reasons, workers: { live, able }, ...(missing ? { missingCapabilities: missing } : undefined) };
 }
 
 function describeStanding(
@@ -86,16 +113,6 @@ function describeStanding(
 			? `it is next on lane ${lane}${live === 0 ? ", and no worker is registered" : ""}`
 			: `${exact ? "" : "at least "}${ahead} stand before it on lane ${lane}`;
 	return aheadInKey ? [place, `${aheadInKey} of its fairness key ${fairnessKey} come before it`] : [place];
-}
-
-/** What nobody offers, or all that is required when nobody offers it together; undefined when somebody does. */
-function missingIn({ requiredCapabilities }: ExecutionRecord, workers: readonly WorkerRecord[]): string[] | undefined {
-	if (requiredCapabilities.length === 0) return undefined;
-	if (workers.some(({ capabilities }) => offersAll(capabilities, requiredCapabilities))) return undefined;
-	const missing = requiredCapabilities.filter(
-		(token) => !workers.some(({ capabilities }) => capabilities.includes(token)),
-	);
-	return missing.length > 0 ? missing : [...requiredCapabilities];
 }
 
 function describeHolder({ lease, cancel }: ExecutionRecord): string {

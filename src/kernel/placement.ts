@@ -18,7 +18,10 @@ export const DUE_QUEUE = "due";
 /** How the names of queues that claims look at begin. */
 export const ELIGIBLE = "eligible,";
 
-export const eligibleQueuePrefix = (namespace: string, lane: string): string => `${ELIGIBLE}${namespace},${lane},`;
+export const eligibleQueuesOf = (namespace: string): string => `${ELIGIBLE}${namespace},`;
+
+export const eligibleQueuePrefix = (namespace: string, lane: string): string =>
+	`${eligibleQueuesOf(namespace)}${lane},`;
 
 /** What all executions of one queue have in common: a worker can serve all of them or none. */
 export interface WorkClass {

@@ -12,10 +12,10 @@ import type {
 	RevokeLeaseRequest,
 } from "../contract/executions.ts";
 import type { FeedRequest } from "../contract/feed.ts";
-import type { LanesRequest } from "../contract/lanes.ts";
+import type { LanesPageRequest } from "../contract/lanes.ts";
 import type { ErrorBody } from "../contract/replies.ts";
 import type { SetTagsRequest } from "../contract/tags.ts";
-import type { WorkersRequest } from "../contract/workers.ts";
+import type { WorkersPageRequest } from "../contract/workers.ts";
 import { activeTraceparent } from "../tracing/trace-context.ts";
 import type { Handler } from "../worker/context.ts";
 import { Worker, type WorkerOptions } from "../worker/worker.ts";
@@ -160,12 +160,13 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 		return this.backend.executions.bulk(request);
 	}
 
-	/** The worker instances there are now. */
-	workers(request: WorkersRequest = {}) {
+	/** The worker instances there are now, a page at a time. */
+	workers(request: WorkersPageRequest = {}) {
 		return this.backend.workers.list(request);
 	}
 
-	lanes(request: LanesRequest = {}) {
+	/** The lanes of a namespace and what is in them, a page at a time. */
+	lanes(request: LanesPageRequest = {}) {
 		return this.backend.lanes.list(request);
 	}
 

@@ -77,8 +77,8 @@ export async function makeApp(
 		...feedRoutes(context),
 		...adminRoutes(context),
 		...healthRoutes(context, { backend, tokens, openMetrics }),
+		...(docs ? inArea("health", [openApiRoute((): object => apiDocument(app, routes))]) : []),
 	];
-	if (docs) routes.push(...inArea("health", [openApiRoute(() => apiDocument(app, routes))]));
 	addRoutes(app, context, tokens, requestTimeout, routes);
 	await app.ready();
 	return { app, guarded: tokens.guarded };

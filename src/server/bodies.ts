@@ -5,18 +5,24 @@ import { invalid } from "./errors.ts";
 /** How large bodies may be, by kind of route. */
 export const BODY_LIMIT = 1.5 * 1024 * 1024;
 export const CONTROL_LIMIT = 64 * 1024;
+export const RENEW_LIMIT = 256 * 1024;
 export const JOINT_LIMIT = 32 * 1024 * 1024;
 
 /** Deeper JSON is refused: everything that walks values may do so by recursion. */
 export const MAX_NESTING = 512;
 
-/** Bodies are JSON and nothing else. A key named `__proto__` is data like any other: it stays an own property. */
+/**
+ * Bodies are JSON and nothing else. A key named `__proto__` is data like any other: it stays an own property. What only
+ * a joint body can be as large as is left as bytes: parsed whole, the smallest items of it would take seconds and a
+ * gigabyte. See `joint-bodies.ts`.
+ */
 export function parseBodies(app: FastifyInstance): void {
 	app.removeAllContentTypeParsers();
 	app.addContentTypeParser<Buffer>("application/json", { parseAs: "buffer" }, (_request, body, done) => {
 		if (body.length === 0) return done(null, undefined);
 		try {
-			done(null, parseJson(body));
+			if (!isUtf8(body)) throw invalid("body", "must be UTF-8");
+			done(null, body.length > BODY_LIMIT ? body : parseJson(body));
 		} catch (error) {
 			done(error as Error);
 		}
@@ -24,14 +30,18 @@ export function parseBodies(app: FastifyInstance): void {
 }
 
 function parseJson(body: Buffer): unknown {
-	if (!isUtf8(body)) throw invalid("body", "must be UTF-8");
-	if (isTooDeep(body)) throw invalid("body", `must not be nested deeper than ${MAX_NESTING} levels`);
+	if (isTooDeep(body)) throw tooDeep("body");
 	try {
 		return JSON.parse(body.toString());
 	} catch (error) {
-		throw invalid("body", `is not JSON: ${(error as Error).message.slice(0, 120)}`);
+		throw notJson("body", error);
 	}
 }
+
+export const tooDeep = (field: string) => invalid(field, `must not be nested deeper than ${MAX_NESTING} levels`);
+
+export const notJson = (field: string, error: unknown) =>
+	invalid(field, `is not JSON: ${(error as Error).message.slice(0, 120)}`);
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

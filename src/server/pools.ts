@@ -10,6 +10,8 @@ export const POOLS = {
 	event_tails: 1024,
 	/** Notice streams of workers. */
 	notice_tails: 1024,
+	/** Bodies over 4 MiB being read, or answered. */
+	large_bodies: 4,
 	/** Backups being written. */
 	backups: 2,
 } as const;
@@ -33,7 +35,7 @@ export class Pool {
 	take(): void {
 		if (this.#held >= this.max) {
 			throw new FlowFabricError("too_many_requests", {
-				message: `${this.name}: ${this.max} are waiting already`,
+				message: `${this.name}: ${this.max} are under way already`,
 				details: { pool: this.name, max: this.max },
 			});
 		}

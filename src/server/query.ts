@@ -21,5 +21,6 @@ function typed(text: unknown, type: string | undefined): unknown {
 
 /** For routes that take none. */
 export function refuseQuery(query: unknown): void {
-	for (const name in query as object) throw invalid(name, "is not a known field: this route takes no query");
+	for (const name in query as object)
+		throw invalid(name.slice(0, 64), "is not a known field: this route takes no query");
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { explainRecord, factsNeeded } from "../../src/kernel/explaining.ts";
+import { explainRecord, type Facts, factsNeeded, WorkersFor } from "../../src/kernel/explaining.ts";
 import { resultOf } from "../../src/kernel/reading.ts";
 import { type ExecutionRecord, makeExecution } from "../../src/kernel/records/execution.ts";
 import { laneDefaults, makeLane } from "../../src/kernel/records/lane.ts";
-import { makeWorker } from "../../src/kernel/records/worker.ts";
+import { makeWorker, type WorkerRecord } from "../../src/kernel/records/worker.ts";
 import { blocked, claimed, delayed, eligible, ended, granted } from "../../src/kernel/state.ts";
 
 const NOON = Date.UTC(2030, 0, 1, 12);
@@ -15,6 +15,15 @@ const worker = (capabilities: string[], fields: object = {}) =>
 	makeWorker({ capabilities, lanes: ["media"], ...fields });
 const lane = laneDefaults;
 const next = { ahead: 0, exact: true };
+
+function explain(
+	execution: ExecutionRecord,
+	{ workers, ...facts }: Omit<Facts, "workers"> & { workers?: WorkerRecord[] },
+) {
+	const seen = new WorkersFor(execution);
+	for (const one of workers ?? []) seen.see(one);
+	return explainRecord(execution, { ...facts, ...(workers ? { workers: seen } : undefined) });
+}
 
 describe("why an execution does not run", () => {
 	it("needs workers only while it waits, and its place in line only while it can be claimed", () => {
@@ -28,17 +37,17 @@ describe("why an execution does not run", () => {
 
 	it("is who is missing, before where it stands", () => {
 		const waiting = record({ ...eligible(first), requiredCapabilities: ["gpu"] });
-		expect(explainRecord(waiting, { lane, workers: [worker(["eu"])], standing: next })).toEqual({
+		expect(explain(waiting, { lane, workers: [worker(["eu"])], standing: next })).toEqual({
 			reasons: ["no live worker offers gpu", "it is next on lane media"],
 			workers: { live: 1, able: 0 },
 			missingCapabilities: ["gpu"],
 		});
-		expect(explainRecord(waiting, { lane, workers: [], standing: { ahead: 3, exact: false } }).reasons).toEqual([
+		expect(explain(waiting, { lane, workers: [], standing: { ahead: 3, exact: false } }).reasons).toEqual([
 			"no live worker offers gpu",
 			"at least 3 stand before it on lane media",
 		]);
 		const idle = record({ ...eligible(first) });
-		expect(explainRecord(idle, { lane, workers: [worker([], { lanes: ["other"] })], standing: next })).toEqual({
+		expect(explain(idle, { lane, workers: [worker([], { lanes: ["other"] })], standing: next })).toEqual({
 			reasons: ["no live worker takes kind job on lane media", "it is next on lane media"],
 			workers: { live: 1, able: 0 },
 		});
@@ -46,7 +55,7 @@ describe("why an execution does not run", () => {
 
 	it("is a paused lane before all that follows from it", () => {
 		const paused = makeLane({ state: "paused" });
-		const { reasons } = explainRecord(record({ ...eligible(first) }), { lane: paused, workers: [], standing: next });
+		const { reasons } = explain(record({ ...eligible(first) }), { lane: paused, workers: [], standing: next });
 		expect(reasons).toEqual(["lane media is paused", "it is next on lane media, and no worker is registered"]);
 	});
 
@@ -56,8 +65,8 @@ describe("why an execution does not run", () => {
 			blockingDetail: "no live worker offers gpu",
 			requiredCapabilities: ["gpu"],
 		});
-		expect(explainRecord(aside, { lane, workers: [] }).reasons).toEqual(["no live worker offers gpu"]);
-		expect(explainRecord(aside, { lane, workers: [worker(["gpu"])] }).reasons).toEqual([
+		expect(explain(aside, { lane, workers: [] }).reasons).toEqual(["no live worker offers gpu"]);
+		expect(explain(aside, { lane, workers: [worker(["gpu"])] }).reasons).toEqual([
 			"a worker that can serve it has come; it is about to be released",
 		]);
 	});
@@ -65,14 +74,14 @@ describe("why an execution does not run", () => {
 	it("is who holds it, or how it ended", () => {
 		const held = { id: "le", epoch: 1, ttlMs: 1, acquiredAt: 0, expiresAt: NOON, workerId: "w", instanceId: "w-1" };
 		const running = record({ ...claimed(), lease: held });
-		expect(explainRecord(running, { lane }).reasons).toEqual([
+		expect(explain(running, { lane }).reasons).toEqual([
 			"it runs on w-1, under a lease until 2030-01-01T12:00:00.000Z",
 		]);
 		const asked = record({ ...running, cancel: { source: "operator", requestedAt: 1 } });
-		expect(explainRecord(asked, { lane }).reasons[0]).toMatch(/; it was asked to stop$/);
+		expect(explain(asked, { lane }).reasons[0]).toMatch(/; it was asked to stop$/);
 		const failure = { reason: "broken", category: "error" };
 		const failed = record({ ...ended("failed", true), completedAt: NOON, failure });
-		expect(explainRecord(failed, { lane }).reasons).toEqual(["it ended failed at 2030-01-01T12:00:00.000Z: broken"]);
+		expect(explain(failed, { lane }).reasons).toEqual(["it ended failed at 2030-01-01T12:00:00.000Z: broken"]);
 	});
 });
 

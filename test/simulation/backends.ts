@@ -54,8 +54,7 @@ const REMEMBERED_MS = 5000;
 function rememberWorkers({ registry, clock }: Engine): void {
 	const read = registry.read.bind(registry);
 	const known = new Map<string, { at: number; answer: ReturnType<typeof read> }>();
-	registry.read = (namespace, onUnreadable) => {
-		if (onUnreadable) return read(namespace, onUnreadable);
+	registry.read = (namespace) => {
 		const last = known.get(namespace);
 		if (last && last.at + REMEMBERED_MS > clock.monotonic()) return last.answer;
 		const answer = read(namespace);

@@ -6,6 +6,7 @@ import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { numberFlag } from "../flag-values.ts";
 import { printTable } from "../format/table.ts";
 import { length } from "../format/times.ts";
+import { allPages, WHOLE_PAGE } from "../pages.ts";
 
 interface Flags extends ServerFlags {
 	namespace?: string;
@@ -21,9 +22,13 @@ export function addLanes(program: Command, context: CommandContext): void {
 		.option("--namespace <namespace>", "of this tenant");
 	asksServer(command).action(({ namespace, ...flags }: Flags) =>
 		atServer(context, flags, async ({ backend }) => {
-			const answer = await backend.lanes.list(namespace === undefined ? {} : { namespace });
-			if (flags.json) return context.terminal.json(answer);
-			if (answer.lanes.length === 0) return context.terminal.note("There is nothing in any lane.");
+			const tenant = namespace === undefined ? {} : { namespace };
+			const all = await allPages(async (cursor) => {
+				const page = await backend.lanes.list({ ...tenant, ...cursor, limit: WHOLE_PAGE });
+				return { rows: page.lanes, nextCursor: page.nextCursor };
+			});
+			if (flags.json) return context.terminal.json({ lanes: all });
+			if (all.length === 0) return context.terminal.note("There is nothing in any lane.");
 			printTable(
 				context.terminal,
 				[
@@ -37,7 +42,7 @@ export function addLanes(program: Command, context: CommandContext): void {
 					},
 					{ title: "DEPTH", cell: depthText },
 				],
-				answer.lanes,
+				all,
 			);
 		}),
 	);

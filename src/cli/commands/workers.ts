@@ -3,6 +3,7 @@ import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { printTable } from "../format/table.ts";
 import { relative } from "../format/times.ts";
+import { allPages, WHOLE_PAGE } from "../pages.ts";
 
 interface Flags extends ServerFlags {
 	namespace?: string;
@@ -16,9 +17,13 @@ export function addWorkers(program: Command, context: CommandContext): void {
 		.option("--namespace <namespace>", "of this tenant");
 	asksServer(command).action(({ namespace, ...flags }: Flags) =>
 		atServer(context, flags, async ({ backend }) => {
-			const answer = await backend.workers.list(namespace === undefined ? {} : { namespace });
-			if (flags.json) return context.terminal.json(answer);
-			if (answer.workers.length === 0) return context.terminal.note("No worker is there.");
+			const tenant = namespace === undefined ? {} : { namespace };
+			const all = await allPages(async (cursor) => {
+				const page = await backend.workers.list({ ...tenant, ...cursor, limit: WHOLE_PAGE });
+				return { rows: page.workers, nextCursor: page.nextCursor };
+			});
+			if (flags.json) return context.terminal.json({ workers: all });
+			if (all.length === 0) return context.terminal.note("No worker is there.");
 			const now = Date.now();
 			printTable(
 				context.terminal,
@@ -30,7 +35,7 @@ export function addWorkers(program: Command, context: CommandContext): void {
 					{ title: "OFFERS", cell: ({ capabilities }) => capabilities.join(", ") },
 					{ title: "KINDS", cell: ({ kinds }) => kinds?.join(", ") ?? "any" },
 				],
-				answer.workers,
+				all,
 			);
 		}),
 	);

@@ -69,7 +69,7 @@ async function readAll({ backend }: FlowFabric, terminal: Terminal, { facts, pro
 	facts["records"] = tally.records;
 	facts["document bytes per execution"] = bytesPerExecution(tally, tally.documentBytes);
 	facts["corrupt records"] = tally.corrupt.count;
-	problems.push(...corruptProblems(tally));
+	for (const problem of corruptProblems(tally)) problems.push(problem);
 }
 
 async function complaintIn(response: Response): Promise<string> {

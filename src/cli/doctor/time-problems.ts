@@ -11,7 +11,8 @@ export async function timeProblems(store: Store): Promise<string[]> {
 	const ahead = (await Promise.all(partitions)).map(({ time }) => time - now).filter((ms) => ms > UNHEARD_OF_MS);
 	if (ahead.length === 0) return [];
 	const where = `${ahead.length} of ${store.partitions} partitions`;
+	const furthest = ahead.reduce((most, ms) => Math.max(most, ms));
 	return [
-		`the time of ${where} is up to ${length(Math.max(...ahead))} ahead of this machine's clock: unless the store's clock is ahead too, nothing becomes due there before it has caught up`,
+		`the time of ${where} is up to ${length(furthest)} ahead of this machine's clock: unless the store's clock is ahead too, nothing becomes due there before it has caught up`,
 	];
 }

@@ -13,7 +13,7 @@ const GAP = "  ";
 /** Rows under a heading. On a terminal a line ends where the terminal does; in a pipe nothing is cut. */
 export function printTable<R>(terminal: Terminal, columns: readonly Column<R>[], rows: readonly R[]): void {
 	const cells = rows.map((row) => columns.map((column) => oneLine(column.cell(row))));
-	const widths = columns.map(({ title }, n) => Math.max(title.length, ...cells.map((row) => row[n]?.length ?? 0)));
+	const widths = columns.map(({ title }, n) => longest(title.length, cells, (row) => row[n]));
 	const line = (texts: readonly string[], paint: (text: string, n: number) => string) => {
 		const padded = texts.map((text, n) => pad(text, n === texts.length - 1 ? 0 : (widths[n] ?? 0), columns[n]?.align));
 		return cut(padded, terminal.columns).map(paint).join(GAP).trimEnd();
@@ -34,9 +34,13 @@ export function printFields(
 	fields: readonly (readonly [name: string, value: string | undefined])[],
 ): void {
 	const shown = fields.filter(([, value]) => value !== undefined && value !== "");
-	const width = Math.max(0, ...shown.map(([name]) => name.length));
+	const width = longest(0, shown, ([name]) => name);
 	for (const [name, value] of shown) terminal.print(`${terminal.style("dim", name.padEnd(width))}${GAP}${value}`);
 }
+
+/** How long the longest of these texts is, or so long at least. */
+const longest = <R>(least: number, rows: readonly R[], text: (row: R) => string | undefined): number =>
+	rows.reduce((most, row) => Math.max(most, text(row)?.length ?? 0), least);
 
 const pad = (text: string, width: number, align?: "right"): string =>
 	align === "right" ? text.padStart(width) : text.padEnd(width);

@@ -100,13 +100,13 @@ export const SERVER_SETTINGS = {
 		about: "least important lines to log",
 		byDefault: "info",
 		allowed: `must be one of ${LOG_LEVELS.join(", ")}`,
-		parse: oneOf(...LOG_LEVELS),
+		parse: oneOf(LOG_LEVELS),
 	},
 	logFormat: {
 		env: "FF_LOG_FORMAT",
 		flag: "--log-format <format>",
 		about: "json for machines, pretty for people; without it, pretty on a terminal",
 		allowed: `must be one of ${LOG_FORMATS.join(", ")}`,
-		parse: oneOf(...LOG_FORMATS),
+		parse: oneOf(LOG_FORMATS),
 	},
 } as const satisfies Record<string, Setting<unknown>>;

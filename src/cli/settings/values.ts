@@ -8,7 +8,7 @@ export function wholeNumber(low: number, high: number): (text: string) => number
 	};
 }
 
-export function oneOf<const T extends string>(...names: readonly T[]): (text: string) => T | undefined {
+export function oneOf<const T extends string>(names: readonly T[]): (text: string) => T | undefined {
 	return (text) => names.find((name) => name === text);
 }
 

@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { ERRORS, type ErrorCode } from "../../kernel/errors.ts";
 import { one } from "./parts.ts";
 
-export const errorCode = one(...(Object.keys(ERRORS) as ErrorCode[]));
+export const errorCode = one(Object.keys(ERRORS) as ErrorCode[]);
 
 export const error = Type.Object({
 	code: errorCode,

@@ -10,30 +10,30 @@ import {
 import { policy } from "../executions.ts";
 import { error } from "./errors.ts";
 import { laneState } from "./lanes.ts";
-import { at, attemptType, count, one, publicState, tags } from "./parts.ts";
+import { at, attemptType, count, nextCursor, one, publicState, tags } from "./parts.ts";
 
 /** What is told of executions. A reply's schema is what the docs show of it, and its type is made from that. */
 
 const optional = Type.Optional;
 
-const attemptState = one(
+const attemptState = one([
 	"started",
 	"suspended",
 	"ended_success",
 	"ended_failure",
 	"ended_cancelled",
 	"interrupted_reclaimed",
-);
+]);
 
 const failure = Type.Object({ reason: Type.String(), category: Type.String() });
 
 const state = Type.Object({
-	lifecyclePhase: one(...LIFECYCLE_PHASES),
-	ownershipState: one(...OWNERSHIP_STATES),
-	eligibilityState: one(...ELIGIBILITY_STATES),
-	blockingReason: one(...BLOCKING_REASONS),
-	terminalOutcome: one(...TERMINAL_OUTCOMES),
-	attemptState: one(...ATTEMPT_STATES),
+	lifecyclePhase: one(LIFECYCLE_PHASES),
+	ownershipState: one(OWNERSHIP_STATES),
+	eligibilityState: one(ELIGIBILITY_STATES),
+	blockingReason: one(BLOCKING_REASONS),
+	terminalOutcome: one(TERMINAL_OUTCOMES),
+	attemptState: one(ATTEMPT_STATES),
 });
 
 export const created = Type.Object({
@@ -88,7 +88,7 @@ export const execution = Type.Object({
 	failure: optional(failure),
 	cancel: optional(
 		Type.Object({
-			source: one("operator", "holder", "flow", "budget", "timeout"),
+			source: one(["operator", "holder", "flow", "budget", "timeout"]),
 			requestedAt: at,
 			reason: optional(Type.String()),
 			deadlineAt: optional(at),
@@ -139,7 +139,7 @@ export interface Explanation extends Static<typeof explanation> {}
 
 export const executionPage = Type.Object({
 	executions: Type.Array(execution),
-	nextCursor: optional(Type.String({ description: "Left out on the last page" })),
+	nextCursor,
 });
 
 /** A page of a list; `nextCursor` leads to the next and is left out on the last. */

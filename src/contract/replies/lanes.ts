@@ -1,8 +1,8 @@
 import Type, { type Static, type TInteger, type TOptional } from "typebox";
 import type { PublicState } from "../../kernel/state.ts";
-import { count, one } from "./parts.ts";
+import { count, nextCursor, one } from "./parts.ts";
 
-export const laneState = one("active", "paused", "draining");
+export const laneState = one(["active", "paused", "draining"]);
 
 export const laneStatus = Type.Object({
 	lane: Type.String(),
@@ -48,3 +48,8 @@ export const lane = Type.Object({
 
 /** A lane, how much is in it by state, the age of what waits longest, and how much ended in the last minute. */
 export interface LaneView extends Static<typeof lane> {}
+
+export const lanePage = Type.Object({ lanes: Type.Array(lane), nextCursor });
+
+/** A page of lanes by name; `nextCursor` leads to the next and is left out on the last. */
+export interface LanePage extends Static<typeof lanePage> {}

@@ -55,7 +55,7 @@ export const completedItem = Type.Object({
 export interface CompletedItem extends Static<typeof completedItem> {}
 
 export const notice = Type.Object({
-	type: one("cancel_requested", "lease_lost"),
+	type: one(["cancel_requested", "lease_lost"]),
 	executionId: Type.String(),
 	leaseId: Type.String(),
 	epoch: count,

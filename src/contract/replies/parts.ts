@@ -3,14 +3,17 @@ import { PUBLIC_STATES } from "../../kernel/state.ts";
 
 /** What replies are made of. */
 
-export const one = <const V extends string[]>(...values: V): TEnum<V> => Type.Enum(values) as unknown as TEnum<V>;
+export const one = <const V extends readonly string[]>(values: V): TEnum<[...V]> =>
+	Type.Enum([...values]) as unknown as TEnum<[...V]>;
 
 export const count = Type.Integer({ minimum: 0 });
 
 export const at = Type.Integer({ description: "Unix milliseconds of the store's clock" });
 
-export const publicState = one(...PUBLIC_STATES);
+export const publicState = one(PUBLIC_STATES);
 
-export const attemptType = one("initial", "retry", "reclaim", "replay");
+export const attemptType = one(["initial", "retry", "reclaim", "replay"]);
+
+export const nextCursor = Type.Optional(Type.String({ description: "Left out on the last page" }));
 
 export const tags = Type.Record(Type.String(), Type.String());

@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { at } from "./parts.ts";
+import { at, nextCursor } from "./parts.ts";
 
 export const worker = Type.Object({
 	instanceId: Type.String(),
@@ -15,3 +15,8 @@ export const worker = Type.Object({
 
 /** A worker instance that is there; `kinds` is left out for one that takes any. */
 export interface WorkerView extends Static<typeof worker> {}
+
+export const workerPage = Type.Object({ workers: Type.Array(worker), nextCursor });
+
+/** A page of the workers that are there; `nextCursor` leads to the next and is left out on the last. */
+export interface WorkerPage extends Static<typeof workerPage> {}

@@ -1,11 +1,11 @@
 import type { Clock } from "../../contract/clock.ts";
 import { describeLack, offersAll } from "../../kernel/matching.ts";
 import { blockedQueuePrefix, classOfQueue, routeQueue, routeQueueSubject } from "../../kernel/placement.ts";
-import { type WorkerRecord, workerExpiresAt } from "../../kernel/records/worker.ts";
+import { workerExpiresAt } from "../../kernel/records/worker.ts";
 import { MOVED_PER_STEP } from "../../kernel/rules/block.ts";
 import type { ScannerFilter } from "../../kernel/scanner-filter.ts";
 import type { Scanner } from "../duties/scanner.ts";
-import type { Registry } from "../fleet/registry.ts";
+import type { Registry, WorkerOffer } from "../fleet/registry.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import type { BlockedMover, Move, Moving, Place } from "./blocked-mover.ts";
 
@@ -178,18 +178,21 @@ export class RouteBlocker implements Scanner {
 		return workers && isServedBy(workers, required);
 	}
 
-	#readWorkers(namespace: string): Promise<WorkerRecord[] | undefined> {
+	#readWorkers(namespace: string): Promise<WorkerOffer[] | undefined> {
 		return this.#options.registry.read(namespace).then(
 			({ workers }) => workers,
 			() => undefined,
 		);
 	}
 
-	#rememberServed(namespace: string, required: readonly string[], workers: readonly WorkerRecord[]): boolean {
+	#rememberServed(namespace: string, required: readonly string[], workers: readonly WorkerOffer[]): boolean {
 		const able = workers.filter(({ capabilities }) => offersAll(capabilities, required));
 		if (able.length === 0) return false;
 		if (this.#servedUntil.size >= MOST_REMEMBERED) this.#servedUntil.clear();
-		this.#servedUntil.set(servedName(namespace, required), Math.max(...able.map(workerExpiresAt)));
+		this.#servedUntil.set(
+			servedName(namespace, required),
+			able.reduce((last, worker) => Math.max(last, workerExpiresAt(worker)), 0),
+		);
 		return true;
 	}
 
@@ -213,7 +216,7 @@ export class RouteBlocker implements Scanner {
 	}
 }
 
-const isServedBy = (workers: readonly WorkerRecord[], required: readonly string[]): boolean =>
+const isServedBy = (workers: readonly WorkerOffer[], required: readonly string[]): boolean =>
 	workers.some(({ capabilities }) => offersAll(capabilities, required));
 
 const servedName = (namespace: string, required: readonly string[]): string => `${namespace} ${required.join(" ")}`;

@@ -4,6 +4,7 @@ import type { CreatedItem } from "../../contract/replies.ts";
 import { trustedSlot } from "../../kernel/ids.ts";
 import type { CommandOf, OutcomeOf } from "../../kernel/kernel.ts";
 import type { Outcome } from "../../kernel/outcome.ts";
+import { shareOfMany } from "../partition/waiting-commands.ts";
 import { createCommand, type SubmissionContext } from "../submission.ts";
 import type { Session } from "./session.ts";
 
@@ -44,9 +45,10 @@ export function createTogether(session: Session, items: readonly CreateRequest[]
 		};
 		const refuse = (place: number, error: unknown) => settle(place, { ok: false, error: errorBody(error) });
 
+		const partitionOf = ({ executionId }: Create): number => trustedSlot(executionId) % engine.runners.length;
 		const alone = (command: Create, place: number) => {
 			send(
-				trustedSlot(command.executionId) % engine.runners.length,
+				partitionOf(command),
 				command,
 				(outcome) => settle(place, createdItem(outcome as OutcomeOf<"create">)),
 				(error) => refuse(place, error),
@@ -77,7 +79,8 @@ export function createTogether(session: Session, items: readonly CreateRequest[]
 			fail: (error: unknown) => void,
 		) => {
 			try {
-				engine.runner(partition).enqueue(command, hear, fail);
+				const share = command.op === "createMany" ? command.items.length : 1;
+				engine.runner(partition).enqueue(command, hear, fail, undefined, share * shareOfMany(items.length));
 			} catch (error) {
 				fail(error);
 			}
@@ -99,6 +102,7 @@ export function createTogether(session: Session, items: readonly CreateRequest[]
 		const create = (item: CreateRequest, place: number) => {
 			try {
 				const command = createCommand(item, context);
+				engine.nameLimits.check(partitionOf(command), command);
 				if (command.idempotencyKey || command.inputBlob) alone(command, place);
 				else join(command, place);
 			} catch (error) {

@@ -16,9 +16,17 @@ import {
 	revokeLeaseRequest,
 	waitRequest,
 } from "../../contract/executions.ts";
-import type { CreatedItem, EventPage, Execution, Explanation, FollowedEvent } from "../../contract/replies.ts";
+import type {
+	AttemptView,
+	CreatedItem,
+	EventPage,
+	Execution,
+	Explanation,
+	FollowedEvent,
+} from "../../contract/replies.ts";
 import { checkSetTags, type SetTagsRequest, setTagsRequest } from "../../contract/tags.ts";
 import { decodeEvent } from "../../kernel/events.ts";
+import { trustedSlot } from "../../kernel/ids.ts";
 import { resultOf } from "../../kernel/reading.ts";
 import { type AttemptRecord, attemptKey } from "../../kernel/records/attempt.ts";
 import { hasEnded } from "../../kernel/state.ts";
@@ -35,6 +43,7 @@ import type { Session } from "./session.ts";
 import { watch } from "./watching.ts";
 
 const FOLLOW_PAGE = 100;
+const ATTEMPTS_AT_ONCE = 500;
 
 /** Checks requests about executions, turns them into commands, and shows what came of it. */
 export class LocalExecutions implements ExecutionCalls {
@@ -45,10 +54,10 @@ export class LocalExecutions implements ExecutionCalls {
 	}
 
 	async create(request: CreateRequest) {
-		const { id, publicState, created } = await this.#session.run(
-			"create",
-			createCommand(request, submissionAt(this.#session)),
-		);
+		const command = createCommand(request, submissionAt(this.#session));
+		const { engine } = this.#session;
+		engine.nameLimits.check(trustedSlot(command.executionId) % engine.runners.length, command);
+		const { id, publicState, created } = await this.#session.run("create", command);
 		return { id, publicState, created };
 	}
 
@@ -134,12 +143,17 @@ export class LocalExecutions implements ExecutionCalls {
 		const { record, runner } = await this.#session.read(id);
 		const { attempt } = record;
 		if (!attempt) return [];
-		const keys = Array.from({ length: attempt.index }, (_, index) => attemptKey(id, index));
-		const { records } = await runner.ask((store, partition) => store.read(partition, keys));
-		const ended = records
-			.filter((stored) => stored.version > 0)
-			.map((stored) => this.#session.decode<AttemptRecord>(stored).attempt);
-		return [...ended, attempt].filter((each) => each !== null).map(attemptView);
+		const attempts: AttemptView[] = [];
+		for (let from = 0; from < attempt.index; from += ATTEMPTS_AT_ONCE) {
+			const length = Math.min(ATTEMPTS_AT_ONCE, attempt.index - from);
+			const keys = Array.from({ length }, (_, n) => attemptKey(id, from + n));
+			const { records } = await runner.ask((store, partition) => store.read(partition, keys));
+			for (const stored of records) {
+				const ended = stored.version > 0 ? this.#session.decode<AttemptRecord>(stored).attempt : null;
+				if (ended) attempts.push(attemptView(ended));
+			}
+		}
+		return [...attempts, attemptView(attempt)];
 	}
 
 	async cancel(id: string, request: CancelRequest = {}) {

@@ -2,17 +2,19 @@ import type { ClaimingHow, LeaseCalls } from "../../contract/backend.ts";
 import { within } from "../../contract/clock.ts";
 import { errorBody, FlowFabricError } from "../../contract/errors.ts";
 import { slotOfGivenId } from "../../contract/ids.ts";
-import type { ClaimedExecution, GrantView, WorkerNotice } from "../../contract/replies.ts";
+import type { ClaimedExecution, CompletedItem, GrantView, RenewedLease, WorkerNotice } from "../../contract/replies.ts";
 import * as protocol from "../../contract/worker-protocol.ts";
 import { capabilitySet } from "../../contract/workers.ts";
 import type { CommandOf } from "../../kernel/kernel.ts";
 import type { Offer } from "../../kernel/matching.ts";
 import { resultBlobKey } from "../../kernel/payload.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
+import { mapInSlices } from "../bounded.ts";
 import type { Claim } from "../claims/claim-dispatcher.ts";
 import { sameOffer } from "../claims/offers.ts";
 import { grantView } from "../claims/request-kinds.ts";
 import { PARTITION_PATIENCE_MS } from "../partition/store-line.ts";
+import { shareOfMany } from "../partition/waiting-commands.ts";
 import { asValue, contentOf, inlineValue, pack } from "../payloads.ts";
 import { claimedView } from "../reading/views.ts";
 import { checkDelayUntil } from "../submission.ts";
@@ -22,6 +24,14 @@ const DEFAULT_LEASE_MS = 30_000;
 
 const offerOf = (kinds: readonly string[] | undefined, capabilities: readonly string[] | undefined): Offer =>
 	sameOffer({ kinds, capabilities: capabilities ? capabilitySet(capabilities) : [] });
+
+const MOST_ECHOED = 64;
+
+/** The id an item names, though it may be none, for whoever reads the answer. */
+function namedIn(item: unknown): string {
+	const { executionId } = (item ?? {}) as { executionId?: unknown };
+	return typeof executionId === "string" ? executionId.slice(0, MOST_ECHOED) : "";
+}
 
 /** The worker protocol on an engine in this process. */
 export class LocalLeases implements LeaseCalls {
@@ -113,17 +123,17 @@ export class LocalLeases implements LeaseCalls {
 		return this.#claimed(execution);
 	}
 
-	async renew(request: protocol.RenewRequest) {
+	async renew(request: protocol.RenewRequest): Promise<RenewedLease[]> {
 		const { leases, leaseMs } = protocol.renewRequest.check(request);
-		return Promise.all(
-			leases.map(async ({ executionId, leaseId, epoch }) => {
+		const ofMany = shareOfMany(leases.length);
+		return mapInSlices(
+			leases,
+			this.#session.engine.clock,
+			async ({ executionId, leaseId, epoch }): Promise<RenewedLease> => {
 				try {
-					const { ok, expiresAt, holder, cancelRequested, reason } = await this.#session.run("renew", {
-						op: "renew",
-						executionId,
-						fence: { leaseId, epoch },
-						...(leaseMs === undefined ? undefined : { leaseMs }),
-					});
+					const command: CommandOf<"renew"> = { op: "renew", executionId, fence: { leaseId, epoch } };
+					if (leaseMs !== undefined) command.leaseMs = leaseMs;
+					const { ok, expiresAt, holder, cancelRequested, reason } = await this.#session.run("renew", command, ofMany);
 					this.#session.engine.heartbeats.renewed(holder.namespace, holder.instanceId);
 					return {
 						executionId,
@@ -134,12 +144,28 @@ export class LocalLeases implements LeaseCalls {
 				} catch (error) {
 					return { executionId, ok: false, error: errorBody(error) };
 				}
-			}),
+			},
 		);
 	}
 
 	async complete(id: string, request: protocol.CompleteRequest) {
-		const given = protocol.completeRequest.check(request);
+		return this.#complete(id, protocol.completeRequest.check(request), 0);
+	}
+
+	async completeMany(items: (protocol.CompleteRequest & { executionId: string })[]): Promise<CompletedItem[]> {
+		protocol.completeManyRequest.check({ items });
+		const ofMany = shareOfMany(items.length);
+		return mapInSlices(items, this.#session.engine.clock, async (item): Promise<CompletedItem> => {
+			try {
+				const { executionId, ...request } = protocol.completeItem.check(item);
+				return { executionId, ok: true, ...(await this.#complete(executionId, request, ofMany)) };
+			} catch (error) {
+				return { executionId: namedIn(item), ok: false, error: errorBody(error) };
+			}
+		});
+	}
+
+	async #complete(id: string, given: protocol.CompleteRequest, ofMany: number) {
 		const content = contentOf({
 			field: "result",
 			value: given.result,
@@ -150,26 +176,8 @@ export class LocalLeases implements LeaseCalls {
 		const command: CommandOf<"complete"> = { op: "complete", executionId: id, result: payload };
 		if (given.fence) command.fence = given.fence;
 		if (blob) command.resultBlob = blob;
-		const { publicState } = await this.#session.run("complete", command);
+		const { publicState } = await this.#session.run("complete", command, ofMany);
 		return { publicState };
-	}
-
-	async completeMany(items: (protocol.CompleteRequest & { executionId: string })[]) {
-		protocol.completeManyRequest.check({ items });
-		return Promise.all(
-			items.map(async (item) => {
-				try {
-					const { executionId, ...request } = protocol.completeItem.check(item);
-					return { executionId, ok: true, ...(await this.complete(executionId, request)) };
-				} catch (error) {
-					return {
-						executionId: String((item as { executionId?: unknown } | null)?.executionId),
-						ok: false,
-						error: errorBody(error),
-					};
-				}
-			}),
-		);
 	}
 
 	async fail(id: string, request: protocol.FailRequest) {
@@ -241,6 +249,10 @@ export class LocalLeases implements LeaseCalls {
 		if (!input) return claimedView(record, undefined);
 		const inline = inlineValue(input);
 		if (inline) return claimedView(record, inline);
-		return this.#session.bytes(id, input).then((bytes) => claimedView(record, asValue(bytes)));
+		return this.#session.bytes(id, input).then(async (bytes) => {
+			// Each by itself: what a claim brings may be megabytes, and others' turns come in between.
+			await new Promise<void>((resolve) => this.#session.engine.clock.defer(resolve));
+			return claimedView(record, asValue(bytes));
+		});
 	}
 }

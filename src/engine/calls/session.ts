@@ -54,21 +54,22 @@ export class Session {
 		return this.engine.runner(this.engine.partitionOf(executionId));
 	}
 
-	run<O extends ExecutionOp>(op: O, command: CommandOf<O>): Promise<Accepted<O>> {
+	/** `ofMany` for a command that comes with hundreds of others; see `Running`. */
+	run<O extends ExecutionOp>(op: O, command: CommandOf<O>, ofMany = 0): Promise<Accepted<O>> {
 		const { namespace } = this.caller;
 		// Whose work it is, the rule decides: what was read beforehand might be another's by then.
 		if (namespace !== undefined) (command as Target).namespace = namespace;
-		return this.runOn(this.runnerOf((command as { executionId: string }).executionId), op, command);
+		return this.runOn(this.runnerOf((command as { executionId: string }).executionId), op, command, ofMany);
 	}
 
 	/** One promise from the call to its outcome: three of them would cost as much as the rule. */
-	runOn<O extends Op>(runner: PartitionRunner, _op: O, command: CommandOf<O>): Promise<Accepted<O>> {
+	runOn<O extends Op>(runner: PartitionRunner, _op: O, command: CommandOf<O>, ofMany = 0): Promise<Accepted<O>> {
 		return new Promise((resolve, reject) => {
 			const settle = (outcome: Outcome) => {
 				if (outcome.ok) resolve(outcome as Accepted<O>);
 				else reject(refusalError(outcome));
 			};
-			runner.enqueue(command, settle, reject);
+			runner.enqueue(command, settle, reject, undefined, ofMany);
 		});
 	}
 

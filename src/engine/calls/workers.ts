@@ -1,16 +1,21 @@
 import type { WorkerCalls } from "../../contract/backend.ts";
-import type { WorkerView } from "../../contract/replies.ts";
+import { DEFAULT_LIMIT } from "../../contract/fields.ts";
+import type { WorkerPage, WorkerView } from "../../contract/replies.ts";
 import {
 	capabilitySet,
 	checkKinds,
 	instanceIdShape,
 	type RegisterWorkerRequest,
 	registerWorkerRequest,
+	type WorkersPageRequest,
 	type WorkersRequest,
+	workersPageRequest,
 	workersRequest,
 } from "../../contract/workers.ts";
+import type { CommandOf } from "../../kernel/kernel.ts";
 import { type WorkerRecord, workerExpiresAt } from "../../kernel/records/worker.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
+import { positionAfter, positionCursor } from "../reading/cursor.ts";
 import type { Session } from "./session.ts";
 
 const DEFAULT_TTL_MS = 30_000;
@@ -31,7 +36,7 @@ export class LocalWorkers implements WorkerCalls {
 		checkKinds(kinds);
 		const capabilities = capabilitySet(given.capabilities);
 		const { engine } = this.#session;
-		const { worker, hasArrived } = await this.#session.runOn(this.#home(namespace), "registerWorker", {
+		const command: CommandOf<"registerWorker"> = {
 			op: "registerWorker",
 			namespace,
 			instanceId,
@@ -40,7 +45,13 @@ export class LocalWorkers implements WorkerCalls {
 			kinds: kinds ?? null,
 			lanes,
 			ttlMs,
-		});
+		};
+		const { worker, hasArrived } = await engine.workerLimit.admit(
+			namespace,
+			instanceId,
+			() => this.#session.runOn(this.#home(namespace), "registerWorker", command),
+			({ worker: { registeredAt, lastSeenAt } }) => registeredAt === lastSeenAt,
+		);
 		engine.heartbeats.registered({ namespace, instanceId, workerId, capabilities, kinds: kinds ?? null, lanes }, ttlMs);
 		if (hasArrived) await engine.routes.released(namespace, worker.capabilities);
 		return workerView(worker);
@@ -59,14 +70,18 @@ export class LocalWorkers implements WorkerCalls {
 		return { removed };
 	}
 
-	async list(request: WorkersRequest = {}): Promise<{ workers: WorkerView[] }> {
-		const namespace = this.#session.namespaceFor(workersRequest.check(request).namespace);
+	async list(request: WorkersPageRequest = {}): Promise<WorkerPage> {
+		const { limit = DEFAULT_LIMIT, cursor, ...given } = workersPageRequest.check(request);
+		const namespace = this.#session.namespaceFor(given.namespace);
 		const { engine } = this.#session;
 		engine.refuseIfClosed();
-		const { workers } = await engine.registry.read(namespace, (key, error) =>
+		const { workers, next } = await engine.registry.page(namespace, limit, positionAfter("w", cursor), (key, error) =>
 			engine.fault("a record cannot be read", error, key),
 		);
-		return { workers: workers.map(workerView) };
+		return {
+			workers: workers.map(workerView),
+			...(next ? { nextCursor: positionCursor("w", next) } : undefined),
+		};
 	}
 
 	#home(namespace: string): PartitionRunner {

@@ -86,7 +86,7 @@ export class ClaimDispatcher {
 		this.#onPaused = onPaused;
 		this.#examine = examine;
 		this.waiting = new WaitingClaims(options.clock);
-		this.work = new WorkFinder({ ...options, onWork: (queue) => this.waiting.wakeFor(queue) });
+		this.work = new WorkFinder({ ...options, onWork: (partition, queue) => this.waiting.wakeFor(partition, queue) });
 	}
 
 	async claim(claim: Claim, signal?: AbortSignal): Promise<ExecutionRecord[]> {
@@ -133,10 +133,17 @@ export class ClaimDispatcher {
 			this.waiting.leave(waiter);
 			claim.onSearched?.({ probed: search.answered + search.skipped, skipped: search.skipped });
 			// Whoever has got work starts on it before the next looks for more.
-			if (this.waiting.sleeping > 0) {
-				this.#clock.defer(() => this.waiting.wakeNext((wanted) => this.work.hasFor(wanted)));
-			}
+			if (waiter.wokenFor && this.waiting.sleeping > 0) this.#clock.defer(() => this.#passOn(waiter));
 		}
+	}
+
+	/**
+	 * Wakes somebody else for what a claim was woken for, if that is still there. Nothing else needs to be passed on: who
+	 * finds work in a hot queue was not woken for it, and who sleeps while one is hot looks again soon.
+	 */
+	#passOn({ wokenFor = new Map() }: Waiter): void {
+		for (const [queue, partition] of wokenFor)
+			if (this.work.isHot(partition, queue)) this.waiting.wakeFor(partition, queue);
 	}
 
 	/** Ends every wait; the claims come back empty. */

@@ -26,8 +26,9 @@ export class PartitionLooks {
 	/** Counts what made earlier looks worthless: one that began before does not count. */
 	readonly #doubts: number[];
 	readonly #underWay = new Map<number, { doubts: number | undefined; look: Promise<boolean> }>();
-	/** Looks that begin when those under way have ended. */
-	readonly #next = new Map<number, Promise<boolean>>();
+	/** Looks at some queues of a partition: those under way, and those that begin when they have ended. */
+	readonly #fresh = new Map<string, Promise<boolean>>();
+	readonly #next = new Map<string, Promise<boolean>>();
 	#disarm: (() => void) | undefined;
 	#failures = 0;
 	/** What the last partition that could not be read said. */
@@ -55,25 +56,33 @@ export class PartitionLooks {
 		const doubts = this.#doubts[partition];
 		const underWay = this.#underWay.get(partition);
 		if (underWay?.doubts === doubts) return (underWay as { look: Promise<boolean> }).look;
-		const look = this.#ask(partition).finally(() => {
+		const look = this.#lookWhole(partition).finally(() => {
 			if (this.#underWay.get(partition)?.look === look) this.#underWay.delete(partition);
 		});
 		this.#underWay.set(partition, { doubts, look });
 		return look;
 	}
 
-	/** Like `look`, but sees all that was stored before: one that is under way may have been answered already. */
-	lookAfresh(partition: number): Promise<boolean> {
-		const underWay = this.#underWay.get(partition);
-		if (!underWay) return this.look(partition);
-		let next = this.#next.get(partition);
-		if (!next) {
-			next = underWay.look.then(() => {
-				this.#next.delete(partition);
-				return this.look(partition);
-			});
-			this.#next.set(partition, next);
-		}
+	/**
+	 * Looks at the queues whose names begin so, and sees all that was stored before: a look that is under way may have been
+	 * answered already, so whoever comes meanwhile shares the next.
+	 */
+	lookAfresh(partition: number, prefix: string): Promise<boolean> {
+		const name = `${partition} ${prefix}`;
+		const underWay = this.#fresh.get(name);
+		let next = this.#next.get(name);
+		if (next) return next;
+		const look = async (): Promise<boolean> => {
+			this.#next.delete(name);
+			return this.#ask(partition, prefix);
+		};
+		next = underWay ? underWay.then(look) : look();
+		if (underWay) this.#next.set(name, next);
+		this.#fresh.set(name, next);
+		const ended = () => {
+			if (this.#fresh.get(name) === next) this.#fresh.delete(name);
+		};
+		void next.then(ended, ended);
 		return next;
 	}
 
@@ -110,17 +119,22 @@ export class PartitionLooks {
 		if (!this.#disarm) this.#failures = 0;
 	}
 
-	async #ask(partition: number): Promise<boolean> {
+	async #lookWhole(partition: number): Promise<boolean> {
+		const doubts = this.#doubts[partition];
+		const answered = await this.#ask(partition, ELIGIBLE);
+		if (answered && doubts === this.#doubts[partition]) this.#known[partition] = true;
+		return answered;
+	}
+
+	async #ask(partition: number, prefix: string): Promise<boolean> {
 		const { runners, onFound } = this.#options;
 		const runner = runners[partition] as PartitionRunner;
-		const doubts = this.#doubts[partition];
 		try {
-			const { queues } = await runner.ask((store, at) => store.queues(at, ELIGIBLE), PARTITION_PATIENCE_MS);
+			const { queues } = await runner.ask((store, at) => store.queues(at, prefix), PARTITION_PATIENCE_MS);
 			for (const queue of queues) {
 				if (runner.heads.peek(queue) === null) runner.heads.forget(queue);
 				onFound(partition, queue);
 			}
-			if (doubts === this.#doubts[partition]) this.#known[partition] = true;
 			return true;
 		} catch (error) {
 			this.failed(partition, error);

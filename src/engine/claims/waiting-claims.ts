@@ -1,24 +1,32 @@
 import type { Clock } from "../../contract/clock.ts";
 import { EVERY_LANE } from "../fleet/preferences.ts";
-import { accepts, laneName, type Wanted } from "./work-hints.ts";
+import { servesQueue } from "./offers.ts";
+import { laneName, laneNameOf, type Wanted } from "./work-hints.ts";
 
 /** A lane counts as claimed from for this long after its last claim. */
 const LATELY_MS = 5000;
 const MAX_LANES = 16;
+/** Lanes remembered as claimed from lately; somebody who names more than so many claims from every lane. */
+const MOST_REMEMBERED = 1024;
 
 /** A claim that is being served. */
 export interface Waiter {
 	readonly wanted: Wanted;
 	/** Ends its sleep; there only while it sleeps. */
 	wake: (() => void) | undefined;
+	/** Queues it was woken for, and where. What is still there when it leaves, somebody else has to be woken for. */
+	wokenFor: Map<string, number> | undefined;
 }
 
 /** The claims being served now, in the order they came; some of them sleep until there is work. */
 export class WaitingClaims {
 	readonly #clock: Clock;
-	readonly #waiters = new Set<Waiter>();
+	/** By lane: who has no use for a queue costs nothing when it gets work, however many they are. */
+	readonly #waiters = new Map<string, Set<Waiter>>();
 	/** When the last claim for a lane left. */
 	readonly #leftAt = new Map<string, number>();
+	/** Until when more lanes count as claimed from than are remembered. */
+	#manyUntil = Number.NEGATIVE_INFINITY;
 	#sleeping = 0;
 
 	constructor(clock: Clock) {
@@ -32,39 +40,51 @@ export class WaitingClaims {
 
 	/** The lanes somebody claims from here, or did so lately. */
 	lanes(): readonly string[] {
-		const lanes = new Set<string>();
-		for (const { wanted } of this.#waiters) for (const name of laneNames(wanted)) lanes.add(name);
-		const since = this.#clock.monotonic() - LATELY_MS;
-		for (const [name, leftAt] of this.#leftAt) {
-			if (leftAt > since) lanes.add(name);
-			else this.#leftAt.delete(name);
-		}
-		return lanes.size > MAX_LANES ? [EVERY_LANE] : [...lanes].sort();
+		this.#forgetOld();
+		const lanes = new Set([...this.#waiters.keys(), ...this.#leftAt.keys()]);
+		const isMany = lanes.size > MAX_LANES || this.#clock.monotonic() < this.#manyUntil;
+		return isMany ? [EVERY_LANE] : [...lanes].sort();
 	}
 
 	enter(wanted: Wanted): Waiter {
-		const waiter: Waiter = { wanted, wake: undefined };
-		this.#waiters.add(waiter);
+		const waiter: Waiter = { wanted, wake: undefined, wokenFor: undefined };
+		for (const name of laneNames(wanted)) {
+			const there = this.#waiters.get(name);
+			if (there) there.add(waiter);
+			else this.#waiters.set(name, new Set([waiter]));
+		}
 		return waiter;
 	}
 
 	leave(waiter: Waiter): void {
-		this.#waiters.delete(waiter);
-		for (const name of laneNames(waiter.wanted)) this.#leftAt.set(name, this.#clock.monotonic());
+		const now = this.#clock.monotonic();
+		for (const name of laneNames(waiter.wanted)) {
+			const there = this.#waiters.get(name);
+			there?.delete(waiter);
+			if (there?.size === 0) this.#waiters.delete(name);
+			this.#leftAt.set(name, now);
+		}
+		if (this.#leftAt.size <= MOST_REMEMBERED) return;
+		this.#forgetOld();
+		if (this.#leftAt.size <= MOST_REMEMBERED) return;
+		this.#leftAt.clear();
+		this.#manyUntil = now + LATELY_MS;
 	}
 
 	/** Wakes the one that sleeps longest of those a queue has something for. */
-	wakeFor(queue: string): boolean {
-		return this.#wakeFirst((wanted) => accepts(wanted, queue));
-	}
-
-	/** Wakes the one that sleeps longest of those there is work for. */
-	wakeNext(isThereWork: (wanted: Wanted) => boolean): void {
-		this.#wakeFirst(isThereWork);
+	wakeFor(partition: number, queue: string): boolean {
+		if (this.#sleeping === 0) return false;
+		for (const waiter of this.#waiters.get(laneNameOf(queue)) ?? []) {
+			if (!waiter.wake || !servesQueue(waiter.wanted.offer, queue)) continue;
+			(waiter.wokenFor ??= new Map()).set(queue, partition);
+			waiter.wake();
+			return true;
+		}
+		return false;
 	}
 
 	wakeAll(): void {
-		for (const waiter of this.#waiters) waiter.wake?.();
+		for (const waiters of this.#waiters.values()) for (const waiter of waiters) waiter.wake?.();
 	}
 
 	sleep(waiter: Waiter, ms: number, signal: AbortSignal | undefined): Promise<void> {
@@ -84,14 +104,9 @@ export class WaitingClaims {
 		});
 	}
 
-	#wakeFirst(fits: (wanted: Wanted) => boolean): boolean {
-		if (this.#sleeping === 0) return false;
-		for (const waiter of this.#waiters) {
-			if (!waiter.wake || !fits(waiter.wanted)) continue;
-			waiter.wake();
-			return true;
-		}
-		return false;
+	#forgetOld(): void {
+		const since = this.#clock.monotonic() - LATELY_MS;
+		for (const [name, leftAt] of this.#leftAt) if (leftAt <= since) this.#leftAt.delete(name);
 	}
 }
 

@@ -23,16 +23,20 @@ interface View {
 interface HotLane {
 	queues: Set<string>;
 	views: Map<Offer, View>;
+	/** The last queue that was shown as one to look into: the next are those behind it. */
+	shown: string;
 }
 
 const MOST_VIEWS = 64;
+/** Beyond so many heads that have moved, views are made anew when they are asked for rather than brought up to date. */
+const MOST_MOVED = 256;
 
 /**
  * Where there is work: a queue is *hot* once a commit, a notice or a look said that it is not empty, until a look finds
  * it empty. Whoever looks takes the queue's `stamp` first: if it was said to have work meanwhile, what the look found is
  * older than that, and the queue stays hot.
  *
- * A lane may have hundreds of queues, one per kind and set of capabilities. Claims do not go through them: for each offer
+ * A lane may have thousands of queues, one per kind and set of capabilities. Claims do not go through them: for each offer
  * the queues it can serve are kept in the order of their heads, and only where a head has moved is anything done.
  */
 export class WorkHints {
@@ -57,6 +61,15 @@ export class WorkHints {
 		return this.#stamps[partition]?.has(queue) === true;
 	}
 
+	/** Whether fewer queues than so many are hot in the lane of this one. */
+	hasRoomBeside(partition: number, queue: string, most: number): boolean {
+		const partitions = this.#hot.get(classOf(queue).prefix);
+		if ((partitions?.get(partition)?.queues.size ?? 0) < most) return true;
+		// Some may be known to be empty by now.
+		this.#follow(partition);
+		return (partitions?.get(partition)?.queues.size ?? 0) < most;
+	}
+
 	stampOf(partition: number, queue: string): number | undefined {
 		return this.#stamps[partition]?.get(queue);
 	}
@@ -72,9 +85,12 @@ export class WorkHints {
 		let partitions = this.#hot.get(prefix);
 		if (!partitions) this.#hot.set(prefix, (partitions = new Map()));
 		let lane = partitions.get(partition);
-		if (!lane) partitions.set(partition, (lane = { queues: new Set(), views: new Map() }));
+		if (!lane) partitions.set(partition, (lane = { queues: new Set(), views: new Map(), shown: "" }));
 		lane.queues.add(queue);
-		for (const [offer, view] of lane.views) this.#show(view, offer, partition, queue);
+		for (const [offer, { order, beyond }] of lane.views) {
+			if (servesQueue(offer, queue)) order.set(queue, this.#headOf(partition, queue));
+			else if (lacksFor(offer, queue)) beyond.add(queue);
+		}
 	}
 
 	/** Nothing was found in it by a look that began at this stamp. */
@@ -109,15 +125,32 @@ export class WorkHints {
 	/** Hot queues of a lane in one partition that this offer can serve, best first; it changes with what is found. */
 	order(namespace: string, lane: string, partition: number, offer: Offer): HeadOrder | undefined {
 		this.#follow(partition);
-		const hot = this.#hot.get(eligibleQueuePrefix(namespace, lane))?.get(partition);
+		const hot = this.#lane(namespace, lane, partition);
 		return hot && this.#view(hot, partition, offer).order;
 	}
 
-	/** Hot queues of a lane with work that requires more than this offer. */
-	beyond(namespace: string, lane: string, offer: Offer): [partition: number, queue: string][] {
+	/** Some of those whose head is not known; others every time, until all have been shown. */
+	unknown(namespace: string, lane: string, partition: number, offer: Offer, most: number): string[] {
+		const hot = this.#lane(namespace, lane, partition);
+		if (!hot || most <= 0) return [];
+		const found = this.#view(hot, partition, offer).order.unknownBehind(hot.shown, most);
+		hot.shown = found.at(-1) ?? hot.shown;
+		return found;
+	}
+
+	/** Some hot queues of a lane with work that requires more than this offer; others every time. */
+	beyond(namespace: string, lane: string, offer: Offer, most: number): [partition: number, queue: string][] {
 		const found: [number, string][] = [];
 		for (const [partition, hot] of this.#hot.get(eligibleQueuePrefix(namespace, lane)) ?? []) {
-			for (const queue of this.#view(hot, partition, offer).beyond) found.push([partition, queue]);
+			const { beyond } = this.#view(hot, partition, offer);
+			let left = Math.min(beyond.size, most - found.length);
+			for (const queue of beyond) {
+				if (left-- <= 0) break;
+				found.push([partition, queue]);
+				// To the end of the line.
+				beyond.delete(queue);
+				beyond.add(queue);
+			}
 		}
 		return found;
 	}
@@ -127,19 +160,23 @@ export class WorkHints {
 		return lanes.some((lane) => this.partitions(namespace, lane, offer).length > 0);
 	}
 
+	#lane(namespace: string, lane: string, partition: number): HotLane | undefined {
+		return this.#hot.get(eligibleQueuePrefix(namespace, lane))?.get(partition);
+	}
+
 	#view(lane: HotLane, partition: number, offer: Offer): View {
 		const known = lane.views.get(offer);
 		if (known) return known;
 		if (lane.views.size >= MOST_VIEWS) lane.views.clear();
-		const view: View = { order: new HeadOrder(), beyond: new Set() };
-		for (const queue of lane.queues) this.#show(view, offer, partition, queue);
+		const served: { queue: string; score: number }[] = [];
+		const beyond = new Set<string>();
+		for (const queue of lane.queues) {
+			if (servesQueue(offer, queue)) served.push({ queue, score: this.#headOf(partition, queue) });
+			else if (lacksFor(offer, queue)) beyond.add(queue);
+		}
+		const view: View = { order: new HeadOrder(served), beyond };
 		lane.views.set(offer, view);
 		return view;
-	}
-
-	#show({ order, beyond }: View, offer: Offer, partition: number, queue: string): void {
-		if (servesQueue(offer, queue)) order.set(queue, this.#headOf(partition, queue));
-		else if (lacksFor(offer, queue)) beyond.add(queue);
 	}
 
 	#headOf(partition: number, queue: string): number {
@@ -156,18 +193,14 @@ export class WorkHints {
 				this.cool(partition, queue);
 				continue;
 			}
-			const lane = this.#hot.get(classOf(queue).prefix)?.get(partition);
-			for (const { order } of lane?.views.values() ?? []) {
+			const views = this.#hot.get(classOf(queue).prefix)?.get(partition)?.views;
+			if (moved.size > MOST_MOVED) views?.clear();
+			for (const { order } of views?.values() ?? []) {
 				if (order.has(queue)) order.set(queue, this.#headOf(partition, queue));
 			}
 		}
 		moved.clear();
 	}
-}
-
-export function accepts({ namespace, lanes, offer }: Wanted, queue: string): boolean {
-	const { prefix } = classOf(queue);
-	return lanes.some((lane) => eligibleQueuePrefix(namespace, lane) === prefix) && servesQueue(offer, queue);
 }
 
 /** A lane's name across namespaces. */

@@ -42,7 +42,9 @@ export interface LaneQuery {
 	/** Whether others write there all the time: what is read of a queue is soon out of date, so no more than is wanted. */
 	far: boolean;
 	/** What the store said of queues, by partition and name. */
-	probed: Map<string, readonly Entry[]> | undefined;
+	probed: Map<number, Map<string, readonly Entry[]>>;
+	/** How many queues may still be looked into. */
+	looks: number;
 }
 
 export type QueueAt = [partition: number, queue: string];
@@ -81,12 +83,25 @@ export class WorkPicker {
 		const nearest = this.#options.scan.nearest(search.instanceId, partitions);
 		const first = wanted > 1 ? this.#firstOf(query, nearest) : undefined;
 		const picking = new Picking(wanted);
+		// Each has its share of the looks: where there are thousands of queues they hide no other partition.
+		const looks = search.onlyKnown ? 0 : Math.ceil(query.looks / Math.max(1, nearest.length));
 		let unknown: QueueAt[] | undefined;
 		for (const partition of nearest) {
 			const later = this.#latenessOf(partition) - (partition === first ? ALIKE_MS : 0);
-			for (const queue of this.#pickFrom(query, partition, picking, later)) (unknown ??= []).push([partition, queue]);
+			for (const queue of this.#pickFrom(query, partition, looks, picking, later))
+				(unknown ??= []).push([partition, queue]);
 		}
 		return unknown ?? picking;
+	}
+
+	/** Whether there are queues that nobody has looked into for this claim. */
+	hasMore({ search, lane, probed }: LaneQuery, partitions: readonly number[]): boolean {
+		const { namespace, offer } = search.wanted;
+		const { hints, scan } = this.#options;
+		return scan.nearest(search.instanceId, partitions).some((partition) => {
+			const unknown = hints.order(namespace, lane, partition, offer)?.unknown ?? 0;
+			return unknown > (probed.get(partition)?.size ?? 0);
+		});
 	}
 
 	/**
@@ -127,27 +142,44 @@ export class WorkPicker {
 
 	/**
 	 * Picks the best entries of a lane in one partition out of as few queues as will do. Returns queues that have to be
-	 * looked into first.
+	 * looked into first, no more than `looks`: of thousands whose heads are not known others are looked into every time,
+	 * so that none waits for ever, and the best of what is known is taken meanwhile.
 	 */
-	#pickFrom(query: LaneQuery, partition: number, picking: Picking, later: number): readonly string[] {
-		const { search, lane, wanted, age, probed } = query;
+	#pickFrom(query: LaneQuery, partition: number, looks: number, picking: Picking, later: number): readonly string[] {
+		const { search, lane, wanted, age } = query;
 		const { namespace, offer } = search.wanted;
-		const { heads } = this.#options.runners[partition] as PartitionRunner;
-		const unknown: string[] = [];
-		const order = this.#options.hints.order(namespace, lane, partition, offer);
-		for (let n = 0; ; n++) {
-			const place = order?.at(n);
+		const { hints, runners, onTooNew } = this.#options;
+		const { heads } = runners[partition] as PartitionRunner;
+		const order = hints.order(namespace, lane, partition, offer);
+		if (!order) return [];
+		const probed = query.probed.get(partition);
+		const isProbed = (queue: string): boolean => probed?.has(queue) === true;
+		const unknown =
+			looks > 0 && order.unknown > 0
+				? hints.unknown(namespace, lane, partition, offer, looks).filter((queue) => !isProbed(queue))
+				: [];
+		const offerEntries = (queue: string, entries: readonly Entry[]): boolean => {
+			if (age > 0 && this.#isYounger(age, partition, entries[0])) {
+				// It is no longer in the order then.
+				onTooNew(partition, queue);
+				return false;
+			}
+			this.#show(picking, entries, wanted, partition, queue, later);
+			return true;
+		};
+		for (const [queue, entries] of probed ?? []) {
+			if (!heads.peek(queue) && entries.length > 0 && order.has(queue)) offerEntries(queue, entries);
+		}
+		for (let n = order.unknown; ; n++) {
+			const place = order.at(n);
 			if (!place || !picking.hasRoomAt(place.score + later)) return unknown;
 			const { queue } = place;
 			const known = heads.seen(queue, wanted);
-			const entries = known && known.length > 0 ? known : probed?.get(`${partition} ${queue}`);
-			if (!entries) {
-				if (!search.onlyKnown) unknown.push(queue);
-			} else if (age > 0 && this.#isYounger(age, partition, entries[0])) {
-				this.#options.onTooNew(partition, queue);
-				// It is no longer in the order.
-				n -= 1;
-			} else this.#show(picking, entries, wanted, partition, queue, later);
+			const entries = known && known.length > 0 ? known : probed?.get(queue);
+			if (entries) {
+				if (!offerEntries(queue, entries)) n -= 1;
+			} else if (unknown.length < looks) unknown.push(queue);
+			else if (!search.onlyKnown) this.#show(picking, heads.known(queue, wanted), wanted, partition, queue, later);
 		}
 	}
 

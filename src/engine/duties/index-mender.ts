@@ -32,7 +32,7 @@ export class IndexMender {
 			const batch = { engine: this.#engine, number: this.#number, at: time, units: sent.map(repairOf) };
 			const { results } = await ask((store, at) => store.commit(at, batch));
 			results.forEach((result, place) => {
-				if (result.ok) mended.push(...(sent[place] ?? []));
+				if (result.ok) for (const entry of sent[place] ?? []) mended.push(entry);
 			});
 		}
 		return mended;

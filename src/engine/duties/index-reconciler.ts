@@ -67,7 +67,7 @@ export class IndexReconciler implements Scanner {
 			const current = this.#goOn(own, failed);
 			if (!current) break;
 			try {
-				mended.push(...(await this.#step(current)));
+				for (const entry of await this.#step(current)) mended.push(entry);
 			} catch (error) {
 				failed.add(current.partition);
 				this.#current = undefined;

@@ -67,8 +67,8 @@ export class IndexWalk {
 		const wanted = records.flatMap((stored) => this.#wantedBy(stored));
 		const { standing } =
 			wanted.length > 0 ? await this.#ask((store, at) => store.standing(at, wanted)) : { standing: [] };
-		const drift = await this.#confirm(wanted.filter((_, n) => !standing[n]));
-		drift.push(...(await this.#findTicketless(records, time)));
+		const lacking = await this.#confirm(wanted.filter((_, n) => !standing[n]));
+		const drift = [...lacking, ...(await this.#findTicketless(records, time))];
 		if (cursor === undefined) {
 			const { queues } = await this.#ask((store, at) => store.queues(at, ""));
 			this.#queues = queues.reverse();

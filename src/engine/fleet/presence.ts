@@ -117,9 +117,9 @@ export class Presence {
 		const { runner, clock, engineId } = this.#options;
 		const now = runner.time.now();
 		const others = Object.entries(this.#engines).filter(([id]) => id !== engineId);
-		const ends = others.map(([, { until }]) => until - now).filter((ms) => ms > 0);
-		const beatMs = others.length > 0 ? this.#times.beatMs : this.#times.aloneMs;
-		this.#disarm = clock.setTimer(Math.min(beatMs, ...ends), () => this.#wake());
+		let next = others.length > 0 ? this.#times.beatMs : this.#times.aloneMs;
+		for (const [, { until }] of others) if (until > now) next = Math.min(next, until - now);
+		this.#disarm = clock.setTimer(next, () => this.#wake());
 	}
 
 	/** While a beat is on its way, as when the store does not answer, time goes on all the same. */

@@ -1,9 +1,11 @@
 import type { Clock } from "../../contract/clock.ts";
 import type { Beat } from "../../kernel/rules/register-worker.ts";
 import type { Registry } from "./registry.ts";
+import type { WorkerLimit } from "./worker-limit.ts";
 
 export interface WorkerHeartbeatsOptions {
 	registry: Registry;
+	limit: WorkerLimit;
 	clock: Clock;
 	/** A worker is there that offers what nobody may have offered before. */
 	onArrival(namespace: string, capabilities: readonly string[]): Promise<void>;
@@ -29,9 +31,11 @@ interface Tracked {
 const UNHEARD_MS = 10_000;
 /** How long to the next one of a worker that is not in the registry: it may have registered with another engine since. */
 const UNREGISTERED_MS = 60_000;
-/** Workers without a waiting claim are forgotten from this many on. */
+/** From this many on, workers without a waiting claim are looked for, to be forgotten. */
 const SWEEP_SIZE = 1024;
 const BEATS_PER_COMMAND = 100;
+/** Offers of one instance that are remembered when it does not wait with them. */
+const MOST_OFFERS = 16;
 
 /**
  * Takes claims and renewals for signs of life. Whoever claims is there, so workers need not say so beside that: while one
@@ -43,6 +47,9 @@ export class WorkerHeartbeats {
 	/** By instance; one may claim with several offers. */
 	readonly #tracked = new Map<string, Tracked[]>();
 	readonly #due = new Set<Tracked>();
+	/** Those who wait here and are in the registry: who has to be heard again in time. */
+	readonly #kept = new Set<Tracked>();
+	#sweepAt = SWEEP_SIZE;
 	#flush: Promise<void> | undefined;
 	#disarm: (() => void) | undefined;
 	/** When the timer fires that is set. */
@@ -63,11 +70,13 @@ export class WorkerHeartbeats {
 		tracked.waiting += 1;
 		// One not heard for a while may have been taken to be gone.
 		const beat = this.#now() >= tracked.again ? this.#beat(tracked) : undefined;
+		this.#keep(tracked);
 		if (tracked.known && tracked.again < this.#armedFor) this.#arm();
 		return {
 			arrival: isOffering ? beat : undefined,
 			leave: () => {
 				tracked.waiting -= 1;
+				this.#keep(tracked);
 			},
 		};
 	}
@@ -84,12 +93,23 @@ export class WorkerHeartbeats {
 		for (const tracked of this.#tracked.get(nameOf(worker.namespace, worker.instanceId)) ?? []) {
 			tracked.known = true;
 			tracked.again = this.#now() + ttlMs / 3;
+			this.#keep(tracked);
 		}
 		this.#arm();
 	}
 
 	removed(namespace: string, instanceId: string): void {
-		this.#tracked.delete(nameOf(namespace, instanceId));
+		const name = nameOf(namespace, instanceId);
+		for (const tracked of this.#tracked.get(name) ?? []) this.#kept.delete(tracked);
+		this.#tracked.delete(name);
+	}
+
+	/** One that was removed meanwhile is nobody's to keep. */
+	#keep(tracked: Tracked): void {
+		const { worker, waiting, known } = tracked;
+		const isTracked = this.#tracked.get(nameOf(worker.namespace, worker.instanceId))?.includes(tracked);
+		if (waiting > 0 && known && isTracked) this.#kept.add(tracked);
+		else this.#kept.delete(tracked);
 	}
 
 	#trackedFor(worker: ClaimingWorker): Tracked {
@@ -97,9 +117,10 @@ export class WorkerHeartbeats {
 		const known = this.#tracked.get(name);
 		const same = known?.find((tracked) => isSame(tracked.worker.capabilities, worker.capabilities));
 		if (same) return same;
-		if (this.#tracked.size >= SWEEP_SIZE) this.#forgetGone();
+		if (this.#tracked.size >= this.#sweepAt) this.#forgetGone();
 		const tracked: Tracked = { worker, waiting: 0, again: 0, known: known?.some((other) => other.known) ?? false };
-		this.#tracked.set(name, [...(known ?? []), tracked]);
+		const others = known && known.length >= MOST_OFFERS ? known.filter(({ waiting }) => waiting > 0) : known;
+		this.#tracked.set(name, [...(others ?? []), tracked]);
 		return tracked;
 	}
 
@@ -134,7 +155,9 @@ export class WorkerHeartbeats {
 		const byNamespace = new Map<string, Tracked[]>();
 		for (const tracked of group) {
 			const { namespace } = tracked.worker;
-			byNamespace.set(namespace, [...(byNamespace.get(namespace) ?? []), tracked]);
+			const same = byNamespace.get(namespace);
+			if (same) same.push(tracked);
+			else byNamespace.set(namespace, [tracked]);
 		}
 		const sent: Promise<void>[] = [];
 		for (const [namespace, all] of byNamespace) {
@@ -146,17 +169,21 @@ export class WorkerHeartbeats {
 	}
 
 	async #sendTo(namespace: string, group: readonly Tracked[]): Promise<void> {
-		const { registry, onArrival } = this.#options;
+		const { registry, limit, onArrival } = this.#options;
+		const mayEnter = group.some(({ worker, known }) => !known && worker.capabilities.length > 0);
+		const isFull = mayEnter && (await limit.isFull(namespace));
 		const beats = group.map(({ worker }): Beat => {
 			const { instanceId, workerId, capabilities, kinds, lanes } = worker;
 			return { instanceId, workerId, capabilities, kinds, lanes };
 		});
-		const outcome = await registry.runnerOf(namespace).run({ op: "beat", namespace, beats });
+		const outcome = await registry.runnerOf(namespace).run({ op: "beat", namespace, beats, isFull });
 		if (!outcome.ok) throw new Error(outcome.code);
 		const arrived = new Set<string>();
 		outcome.seen.forEach(({ ttlMs, hasArrived }, n) => {
 			const tracked = group[n] as Tracked;
+			if (!tracked.known && hasArrived) limit.entered(namespace, 1);
 			tracked.known = ttlMs > 0;
+			this.#keep(tracked);
 			tracked.again = this.#now() + (ttlMs > 0 ? ttlMs / 3 : UNREGISTERED_MS);
 			if (hasArrived) for (const token of tracked.worker.capabilities) arrived.add(token);
 		});
@@ -168,7 +195,7 @@ export class WorkerHeartbeats {
 	#arm(): void {
 		if (this.#closed) return;
 		let next = Number.POSITIVE_INFINITY;
-		for (const { waiting, known, again } of this.#all()) if (waiting > 0 && known) next = Math.min(next, again);
+		for (const { again } of this.#kept) next = Math.min(next, again);
 		this.#disarm?.();
 		this.#disarm = undefined;
 		this.#armedFor = next;
@@ -178,20 +205,18 @@ export class WorkerHeartbeats {
 			this.#armedFor = Number.POSITIVE_INFINITY;
 			// Those that are due soon go along.
 			const soon = this.#now() + 1000;
-			const due = this.#all().filter(({ waiting, known, again }) => waiting > 0 && known && again <= soon);
+			const due = [...this.#kept].filter(({ again }) => again <= soon);
 			for (const tracked of due) void this.#beat(tracked);
 			this.#arm();
 		});
 	}
 
-	#all(): Tracked[] {
-		return [...this.#tracked.values()].flat();
-	}
-
+	/** The next sweep comes when as many more are there, so that each costs little however many there are. */
 	#forgetGone(): void {
 		for (const [name, group] of this.#tracked) {
 			if (group.every(({ waiting, again }) => waiting === 0 && again <= this.#now())) this.#tracked.delete(name);
 		}
+		this.#sweepAt = Math.max(SWEEP_SIZE, 2 * this.#tracked.size);
 	}
 }
 

@@ -141,8 +141,7 @@ export class BatchSender {
 				else again.push(running);
 			}
 		}
-		if (rest.length > 0) again.push(...(await this.commit(rest, at)));
-		return again;
+		return rest.length > 0 ? [...again, ...(await this.commit(rest, at))] : again;
 	}
 
 	#startsWork({ command }: Running): boolean {
@@ -170,8 +169,8 @@ export class BatchSender {
 				report.worstLosses = Math.max(report.worstLosses, running.losses);
 			}
 			for (const record of result?.current ?? []) memory.remember(record);
-			if (result?.turnUntil === undefined) again.push(...commands);
-			else hold(commands, result.turnUntil - reply.time);
+			if (result?.turnUntil !== undefined) hold(commands, result.turnUntil - reply.time);
+			else for (const running of commands) again.push(running);
 		});
 		// Somebody else writes here: what is known of queues may be out of date.
 		if (report.lost > 0) memory.heads.forgetAll();

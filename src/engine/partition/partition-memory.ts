@@ -1,6 +1,7 @@
 import type { Kernel } from "../../kernel/kernel.ts";
 import type { Entry } from "../../kernel/tx.ts";
 import type { News, Store, StoredRecord } from "../../store/port.ts";
+import { mapBounded } from "../bounded.ts";
 import { QueueHeads } from "./queue-heads.ts";
 import { RecordCache } from "./record-cache.ts";
 import type { Scan, Transaction } from "./transaction.ts";
@@ -11,6 +12,9 @@ const FORGET_MS = 10_000;
 /** Records at the head of a queue that should be in memory, and how many are fetched when they are not. */
 const NEXT_UP = 16;
 const FETCHED_AHEAD = 64;
+/** What is asked of the store at a time, so that neither it nor this engine has to do with one partition for long. */
+const QUEUES_AT_ONCE = 64;
+const RECORDS_AT_ONCE = 512;
 
 /** Asks the store about this memory's partition. */
 export type Ask = <T extends { time: number }>(question: (store: Store, partition: number) => Promise<T>) => Promise<T>;
@@ -80,8 +84,10 @@ export class PartitionMemory {
 	async fetch(needs: Needs, ask: Ask): Promise<void> {
 		await Promise.all([
 			this.fetchRecords([...needs.keys], ask),
-			...[...needs.queues].map(([queue, count]) => this.#fetchHead(queue, count, ask)),
-			...[...needs.scans].map(([queue, { guard, most }]) => this.#fetchScan(queue, guard, most, ask)),
+			mapBounded([...needs.queues], QUEUES_AT_ONCE, ([queue, count]) => this.#fetchHead(queue, count, ask)),
+			mapBounded([...needs.scans], QUEUES_AT_ONCE, ([queue, { guard, most }]) =>
+				this.#fetchScan(queue, guard, most, ask),
+			),
 		]);
 	}
 
@@ -136,9 +142,11 @@ export class PartitionMemory {
 	}
 
 	async fetchRecords(keys: string[], ask: Ask): Promise<void> {
-		if (keys.length === 0) return;
-		const { records } = await ask((store, partition) => store.read(partition, keys));
-		for (const record of records) this.remember(record);
+		for (let n = 0; n < keys.length; n += RECORDS_AT_ONCE) {
+			const some = keys.length <= RECORDS_AT_ONCE ? keys : keys.slice(n, n + RECORDS_AT_ONCE);
+			const { records } = await ask((store, partition) => store.read(partition, some));
+			for (const record of records) this.remember(record);
+		}
 	}
 
 	async #fetchHead(queue: string, count: number, ask: Ask): Promise<void> {
@@ -158,7 +166,7 @@ export class PartitionMemory {
 			const last = found.at(-1);
 			const page = Math.min(SCAN_PAGE, most - found.length);
 			const { entries } = await ask((store, partition) => store.first(partition, queue, page, last));
-			found.push(...entries);
+			for (const entry of entries) found.push(entry);
 			if (entries.length < page || found.length >= most) break;
 		}
 		this.scans.set(queue, { entries: found, guardVersion, most });

@@ -16,6 +16,7 @@ import type { StoreTime } from "./store-time.ts";
 import { CorruptRecordError, MISS, Transaction } from "./transaction.ts";
 import type { UnitDraft } from "./unit-draft.ts";
 import { corruptDetails } from "./unreadable.ts";
+import { WaitingCommands } from "./waiting-commands.ts";
 
 export interface RunnerOptions {
 	engineId: string;
@@ -58,6 +59,9 @@ interface Round {
 /** After this long at the earliest it is looked again whose caller has waited long enough: many may come to that at once. */
 const GIVE_UP_STEP_MS = 250;
 
+/** Commands one round sets aside for what they miss: it ends soon, and what is fetched for them still fits into memory. */
+const MOST_SET_ASIDE = 1024;
+
 /**
  * Runs the commands of one partition. It goes round and round, one step at a time:
  *
@@ -77,7 +81,8 @@ export class PartitionRunner {
 	readonly #memory: PartitionMemory;
 	readonly #sender: BatchSender;
 	readonly #scans = new PendingScans();
-	#waiting: Running[] = [];
+	readonly #mostSetAside: number;
+	readonly #waiting: WaitingCommands;
 	#held = 0;
 	/** Those not settled yet, in the order they began. */
 	#rounds: Round[] = [];
@@ -97,6 +102,8 @@ export class PartitionRunner {
 	constructor(options: RunnerOptions) {
 		this.#options = options;
 		this.#memory = new PartitionMemory(options.cacheCapacity, options.kernel, options.onCorrupt);
+		this.#waiting = new WaitingCommands(2 * options.store.writesPerBatch);
+		this.#mostSetAside = Math.min(MOST_SET_ASIDE, options.cacheCapacity / 2);
 		this.#line = new StoreLine(options);
 		this.#sender = new BatchSender({
 			engineId: options.engineId,
@@ -137,7 +144,7 @@ export class PartitionRunner {
 
 	/** Commands that will go out with the next commit. */
 	get gathered(): number {
-		return this.#waiting.length;
+		return this.#waiting.size;
 	}
 
 	/** True while a commit is being made or is on its way. */
@@ -152,7 +159,7 @@ export class PartitionRunner {
 
 	/** True when nothing waits, runs or is on its way. */
 	get idle(): boolean {
-		return this.#waiting.length === 0 && this.#held === 0 && this.#rounds.length === 0 && !this.#scheduled;
+		return this.#waiting.size === 0 && this.#held === 0 && this.#rounds.length === 0 && !this.#scheduled;
 	}
 
 	/** Whether the store was heard about this partition since a monotonic time, and nothing failed after that. */
@@ -179,13 +186,15 @@ export class PartitionRunner {
 
 	/**
 	 * `run` by callbacks, for callers with many commands: a promise for each would cost more than the command. As with a
-	 * promise, only the first call back counts; an outcome that comes after all is told of a command that was given up.
+	 * promise, only the first call back counts; an outcome that comes after all is told of a command that was given up. What
+	 * is one of many lets others in between.
 	 */
 	enqueue<C extends Command>(
 		command: C,
 		resolve: (outcome: OutcomeOf<C["op"]>) => void,
 		reject: (error: unknown) => void,
 		patienceMs = CALL_TIMEOUT_MS,
+		ofMany = 0,
 	): void {
 		if (this.#closed) {
 			reject(refusalError(refuse("shutting_down")));
@@ -195,7 +204,7 @@ export class PartitionRunner {
 		const standing = { outcome: undefined, losses: 0, isOver: false, scanTicket: 0, yieldsUpTo: 0 };
 		// Whatever is resolved is what the command's own rule gave.
 		const settle = resolve as (outcome: Outcome) => void;
-		this.#waiting.push({ command, ...standing, until, resolve: settle, reject });
+		this.#waiting.add({ command, ...standing, ofMany, until, resolve: settle, reject });
 		if (until < this.#givesUpAt) this.#giveUpAt(until);
 		this.#schedule();
 	}
@@ -257,7 +266,7 @@ export class PartitionRunner {
 		this.#disarm();
 		this.#sender.close();
 		await Promise.all(this.#rounds.map(({ settled }) => settled));
-		for (const running of this.#waiting.splice(0)) running.reject(refusalError(refuse("shutting_down")));
+		for (const running of this.#waiting.takeAll()) running.reject(refusalError(refuse("shutting_down")));
 	}
 
 	#schedule(): void {
@@ -270,13 +279,13 @@ export class PartitionRunner {
 	}
 
 	#mayBegin(): boolean {
-		if (this.#closed || this.#gathering || this.#waiting.length === 0) return false;
+		if (this.#closed || this.#gathering || this.#waiting.size === 0) return false;
 		const [oldest] = this.#rounds;
 		if (!oldest) return true;
 		const { inFlight } = this.#options.store;
 		// The store remembers the latest batches only: none may leave while one that far back is not settled.
 		if (this.#rounds.length >= inFlight || this.#sender.sent - oldest.number >= inFlight - 1) return false;
-		return !this.#putOff && !this.#fetching && this.#waiting.length >= oldest.commands;
+		return !this.#putOff && !this.#fetching && this.#waiting.size >= oldest.commands;
 	}
 
 	#begin(): void {
@@ -306,12 +315,12 @@ export class PartitionRunner {
 		const silence = this.time.known ? undefined : await this.#fetch(new Needs(), () => this.#waiting);
 		if (silence) {
 			this.#gathering = false;
-			for (const running of this.#waiting.splice(0)) running.reject(silence);
+			for (const running of this.#waiting.takeAll()) running.reject(silence);
 			return;
 		}
 		if (alone) this.#memory.forgetBefore(this.#line.openings, this.#options.clock.monotonic());
 		const now = this.time.now();
-		this.#waiting = this.#scans.begin(this.#waiting);
+		this.#waiting.arrange((next) => this.#scans.begin(next));
 		this.#runWaiting(round, now, alone);
 		if (round.awaited) {
 			// Work and the claim that waited for it go out together: one commit from submit to handler instead of two.
@@ -322,7 +331,7 @@ export class PartitionRunner {
 		this.#gathering = false;
 		this.#putOff = !alone && setAside.length > 0;
 		this.#fetching = alone && setAside.length > 0;
-		if (this.#putOff) this.#waiting.unshift(...setAside.splice(0));
+		if (this.#putOff) this.#waiting.addFirst(setAside.splice(0));
 		if (alone && !this.#fetching && this.#memory.scans.size > 0) this.#memory.scans.clear();
 		const drafts = [...round.batch.units];
 		for (const { commands } of drafts) round.commands += commands.length;
@@ -341,18 +350,16 @@ export class PartitionRunner {
 		for (const queue of round.needs.queues.keys())
 			for (const draft of drafts) if (draft.committed) this.#memory.showIn(queue, draft.written);
 		this.#memory.cache.trim();
-		if (!failure) this.#waiting.unshift(...again, ...setAside);
-		else {
-			for (const running of setAside) running.reject(failure);
-			this.#waiting.unshift(...again);
-		}
+		if (failure) for (const running of setAside) running.reject(failure);
+		this.#waiting.addFirst(failure ? again : [...again, ...setAside]);
 	}
 
 	/** Runs what waits; sets aside the commands that need something first. */
 	#runWaiting({ batch, needs, setAside }: Round, now: number, alone: boolean): void {
-		const waiting = this.#waiting;
+		const waiting = this.#waiting.next();
 		let taken = 0;
-		while (taken < waiting.length && batch.size < this.#options.store.writesPerBatch) {
+		const { writesPerBatch } = this.#options.store;
+		while (taken < waiting.length && batch.size < writesPerBatch && setAside.length < this.#mostSetAside) {
 			const running = waiting[taken] as Running;
 			const tx = new Transaction(this.#memory.cache, this.heads, this.#memory.scans);
 			const ran = running.isOver ? "failed" : this.#runRule(running, tx, now);
@@ -365,7 +372,7 @@ export class PartitionRunner {
 			} else if (ran === "ran" && !batch.add(running, tx)) break;
 			taken += 1;
 		}
-		this.#waiting = waiting.slice(taken);
+		this.#waiting.drop(taken);
 	}
 
 	/** Whether a command rests on what another batch, on its way, may yet change. */
@@ -395,9 +402,9 @@ export class PartitionRunner {
 		this.#held += commands.length;
 		this.#options.clock.setTimer(Math.max(1, ms * this.#options.random()), () => {
 			this.#held -= commands.length;
-			this.#waiting.unshift(...commands);
+			this.#waiting.addFirst(commands);
 			if (this.#closed)
-				for (const running of this.#waiting.splice(0)) running.reject(refusalError(refuse("shutting_down")));
+				for (const running of this.#waiting.takeAll()) running.reject(refusalError(refuse("shutting_down")));
 			this.#schedule();
 		});
 	}
@@ -429,7 +436,7 @@ export class PartitionRunner {
 			for (const running of setAside) look(running, "no");
 			for (const { commands } of batch.units) for (const running of commands) look(running, "unknown");
 		}
-		this.#waiting = this.#waiting.filter((running) => {
+		this.#waiting.keep((running) => {
 			look(running, "no");
 			return !running.isOver;
 		});
@@ -437,7 +444,7 @@ export class PartitionRunner {
 	}
 
 	/** Fetches what rules of these commands were missing; why not, when the store did not answer any of them in time. */
-	async #fetch(needs: Needs, wantedBy: () => readonly Running[]): Promise<Error | undefined> {
+	async #fetch(needs: Needs, wantedBy: () => Iterable<Running>): Promise<Error | undefined> {
 		for (let tries = 0; ; tries++) {
 			try {
 				// Even with nothing missing the store's time must be heard before a rule can run.
@@ -448,10 +455,16 @@ export class PartitionRunner {
 			} catch (error) {
 				this.#line.failed();
 				const hopeless = error instanceof StoreError && !error.passing;
-				const isWanted = wantedBy().some(({ isOver }) => !isOver);
+				const isWanted = isForSomebody(wantedBy());
 				if (hopeless || this.#closed || !isWanted || this.#line.trouble > CALL_TIMEOUT_MS) return storeRefusal(error);
 				await this.#line.pause(tries);
 			}
 		}
 	}
+}
+
+/** Whether any of these commands has a caller that still waits. */
+function isForSomebody(commands: Iterable<Running>): boolean {
+	for (const { isOver } of commands) if (!isOver) return true;
+	return false;
 }

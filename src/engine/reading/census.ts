@@ -1,7 +1,8 @@
 import type { Kernel } from "../../kernel/kernel.ts";
-import { blockedQueuePrefix, LANES, WORKERS } from "../../kernel/placement.ts";
+import { blockedQueuePrefix, LANES, routeQueueSubject, WORKERS } from "../../kernel/placement.ts";
 import type { LaneHomeRecord, LaneState } from "../../kernel/records/lane.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
+import { someSizes } from "./queue-sizes.ts";
 
 /** A lane that is not open. */
 export interface ClosedLane {
@@ -14,7 +15,7 @@ export interface ClosedLane {
 export interface Census {
 	/** Worker instances in the registry, by namespace. */
 	workers: ReadonlyMap<string, number>;
-	/** Executions set aside because no live worker can serve them. */
+	/** Executions set aside because no live worker can serve them; at least so many where thousands of things are lacking. */
 	unserved: number;
 	closedLanes: readonly ClosedLane[];
 }
@@ -30,16 +31,16 @@ export async function takeCensus(
 	await Promise.all(
 		runners.map(async (runner) => {
 			const [registered, waiting, lanes] = await Promise.all([
-				runner.ask((store, partition) => store.queueSizes(partition, WORKERS)),
-				runner.ask((store, partition) => store.queueSizes(partition, blockedQueuePrefix("route"))),
+				someSizes(runner, WORKERS, (queue) => queue),
+				someSizes(runner, blockedQueuePrefix("route"), (queue) => routeQueueSubject(queue).namespace),
 				closedIn(runner, kernel, mostLanes),
 			]);
-			for (const { queue, size } of registered.queues) {
+			for (const { queue, size } of registered) {
 				const namespace = queue.slice(WORKERS.length);
 				workers.set(namespace, (workers.get(namespace) ?? 0) + size);
 			}
-			for (const { size } of waiting.queues) unserved += size;
-			closedLanes.push(...lanes);
+			for (const { size } of waiting) unserved += size;
+			for (const lane of lanes) closedLanes.push(lane);
 		}),
 	);
 	return { workers, unserved, closedLanes: closedLanes.slice(0, mostLanes) };

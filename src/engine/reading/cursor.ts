@@ -1,4 +1,5 @@
 import { FlowFabricError } from "../../contract/errors.ts";
+import type { QueuePosition } from "../../store/port.ts";
 
 /** What a part of a cursor may be; a position is a number of things passed. */
 const isForm = {
@@ -29,4 +30,13 @@ export function decodeCursor(
 		message: "cursor: must be a nextCursor of an earlier page of the same list",
 		details: { field: "cursor" },
 	});
+}
+
+/** The cursor of a list that follows a queue. */
+export const positionCursor = (kind: string, { score, key }: QueuePosition): string => encodeCursor(kind, [score, key]);
+
+export function positionAfter(kind: string, cursor: string | undefined): QueuePosition | undefined {
+	if (cursor === undefined) return undefined;
+	const [score, key] = decodeCursor(kind, cursor, ["number", "string"]);
+	return { score: Number(score), key: String(key) };
 }

@@ -1,19 +1,23 @@
 import type { Explanation } from "../../contract/replies.ts";
-import { explainRecord, type Facts, factsNeeded, type QueueStanding } from "../../kernel/explaining.ts";
+import { explainRecord, type Facts, factsNeeded, type QueueStanding, WorkersFor } from "../../kernel/explaining.ts";
 import { eligibleQueuePrefix, queueScore, ticketScore } from "../../kernel/placement.ts";
 import { shownLaneState, stateAt } from "../../kernel/reading.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import { laneDefaults, laneKey } from "../../kernel/records/lane.ts";
 import { fairQueue, type TicketRecord, ticketKey } from "../../kernel/records/ticket.ts";
-import type { WorkerRecord } from "../../kernel/records/worker.ts";
 import { publicState } from "../../kernel/state.ts";
 import type { QueuePosition } from "../../store/port.ts";
+import { mapBounded } from "../bounded.ts";
 import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { readLanes } from "./showing.ts";
 
-/** Entries counted one by one before a position is told as "at least". */
+/** Entries counted one by one, and queues of a partition looked into, before a position is told as "at least". */
 const MOST_COUNTED = 10_000;
+const MOST_QUEUES = 256;
+const QUEUES_AT_ONCE = 8;
+/** Most often little stands before it: the first page is short. */
+const FIRST_PAGE = 64;
 const PAGE = 1000;
 
 /** Works out, from the store and now, why an execution does not run: what is needed is gathered, the rules say what it means. */
@@ -24,7 +28,7 @@ export async function explain(session: Session, id: string): Promise<Explanation
 	const now = runner.time.now();
 	const facts: Facts = { lane };
 	const needed = factsNeeded(record);
-	if (needed.workers) facts.workers = await liveWorkers(session, record.namespace);
+	if (needed.workers) facts.workers = await workersFor(session, record);
 	if (needed.standing) facts.standing = await standingOf(session, record, runner);
 	const { reasons, ...explained } = explainRecord(record, facts);
 	return {
@@ -40,10 +44,12 @@ export async function explain(session: Session, id: string): Promise<Explanation
 	};
 }
 
-async function liveWorkers({ engine }: Session, namespace: string): Promise<readonly WorkerRecord[]> {
-	const { workers } = await engine.registry.read(namespace, (key, error) =>
-		engine.fault("a record cannot be read", error, key),
-	);
+async function workersFor({ engine }: Session, record: ExecutionRecord): Promise<WorkersFor> {
+	const workers = new WorkersFor(record);
+	await engine.registry.visit(record.namespace, {
+		visit: (worker) => workers.see(worker),
+		unreadable: (key, error) => engine.fault("a record cannot be read", error, key),
+	});
 	return workers;
 }
 
@@ -55,15 +61,21 @@ async function standingOf(session: Session, record: ExecutionRecord, runner: Par
 	const prefix = eligibleQueuePrefix(record.namespace, record.lane);
 	let ahead = 0;
 	let aheadInKey = 0;
+	let isAll = true;
 	for (const each of session.engine.runners) {
 		if (hasKey) aheadInKey += await countBefore(each, fairQueue(record), place, MOST_COUNTED - aheadInKey);
 		const { queues } = await each.ask((store, partition) => store.queues(partition, prefix));
-		for (const queue of queues) {
-			// What its own key's tickets stand for has been counted.
-			ahead += await countBefore(each, queue, standing, MOST_COUNTED - ahead, ticketKey(record));
-		}
+		isAll &&= queues.length <= MOST_QUEUES;
+		// What its own key's tickets stand for has been counted.
+		const counts = await mapBounded(queues.slice(0, MOST_QUEUES), QUEUES_AT_ONCE, (queue) =>
+			countBefore(each, queue, standing, MOST_COUNTED - ahead, ticketKey(record)),
+		);
+		ahead = Math.min(
+			MOST_COUNTED,
+			counts.reduce((sum, count) => sum + count, ahead),
+		);
 	}
-	const exact = ahead < MOST_COUNTED && aheadInKey < MOST_COUNTED;
+	const exact = isAll && ahead < MOST_COUNTED && aheadInKey < MOST_COUNTED;
 	return { ahead: ahead + aheadInKey, exact, ...(aheadInKey > 0 ? { aheadInKey } : undefined) };
 }
 
@@ -89,7 +101,7 @@ async function countBefore(
 	let count = 0;
 	let after: QueuePosition | undefined;
 	while (count < most) {
-		const page = Math.min(PAGE, most - count);
+		const page = Math.min(after ? PAGE : FIRST_PAGE, most - count);
 		const position = after;
 		const { entries } = await runner.ask((store, partition) => store.first(partition, queue, page, position));
 		for (const { score, key } of entries) {

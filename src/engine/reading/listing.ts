@@ -7,7 +7,8 @@ import { isFor } from "../../kernel/target.ts";
 import type { QueuePosition } from "../../store/port.ts";
 import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
-import { decodeCursor, encodeCursor } from "./cursor.ts";
+import { positionAfter, positionCursor } from "./cursor.ts";
+import { compare, firstOfAll } from "./queue-merge.ts";
 import type { Found } from "./showing.ts";
 
 /**
@@ -26,6 +27,9 @@ interface Place extends QueuePosition {
 const MAX_LOOKED_AT = 2000;
 /** Records looked at in one step when most may not match. */
 const STEP = 250;
+/** Records read at a time, and how long their documents may be together: a call that comes to that ends there too. */
+const READ_AT_ONCE = 100;
+const MAX_CHARS = 4 * 1024 * 1024;
 
 export async function findExecutions(
 	session: Session,
@@ -39,20 +43,24 @@ export async function findExecutions(
 	const isNarrow = filter.kind !== undefined || tag !== undefined;
 	const found: Found[] = [];
 	let after = startOf(filter, cursor);
-	for (let lookedAt = 0; ; ) {
+	for (let lookedAt = 0, chars = 0; ; ) {
 		const step = isNarrow ? STEP : limit - found.length;
 		const places = await nextPlaces(session, search, partitions, step + 1, after);
-		const records = await recordsAt(session, places.slice(0, step));
+		const wanted = places.slice(0, step);
 		let taken = 0;
-		for (const record of records) {
-			if (found.length === limit) break;
-			after = places[taken++];
-			if (record && matches(record.record, search, tag)) found.push(record);
+		while (taken < wanted.length && found.length < limit && chars < MAX_CHARS) {
+			const read = await recordsAt(session, wanted.slice(taken, taken + READ_AT_ONCE));
+			chars += read.chars;
+			for (const record of read.records) {
+				if (found.length === limit) break;
+				after = places[taken++];
+				if (record && matches(record.record, search, tag)) found.push(record);
+			}
 		}
 		lookedAt += taken;
 		if (taken === places.length) return { found };
-		if (after && (found.length === limit || lookedAt >= MAX_LOOKED_AT)) {
-			return { found, nextCursor: encodeCursor("l", [after.score, after.key]) };
+		if (after && (found.length === limit || lookedAt >= MAX_LOOKED_AT || chars >= MAX_CHARS)) {
+			return { found, nextCursor: positionCursor("l", after) };
 		}
 	}
 }
@@ -63,7 +71,7 @@ function matches(record: ExecutionRecord, filter: Filter, tag: [key: string, val
 		// It may have moved on since its queue was read.
 		(filter.state === undefined || publicState(record) === filter.state) &&
 		(filter.kind === undefined || record.kind === filter.kind) &&
-		(tag === undefined || hasTag(record.tags, ...tag))
+		(tag === undefined || hasTag(record.tags, tag[0], tag[1]))
 	);
 }
 
@@ -77,13 +85,9 @@ function splitTag(tag: string | undefined): [key: string, value: string] | undef
 function startOf({ createdBefore }: Filter, cursor: string | undefined): QueuePosition | undefined {
 	const bound = createdBefore === undefined ? undefined : { score: 1 - createdBefore, key: "" };
 	if (cursor === undefined) return bound;
-	const [score, key] = decodeCursor("l", cursor, ["number", "string"]);
-	const last = { score: Number(score), key: String(key) };
-	return bound && compare(bound, last) > 0 ? bound : last;
+	const last = positionAfter("l", cursor);
+	return bound && last && compare(bound, last) > 0 ? bound : last;
 }
-
-const compare = (a: QueuePosition, b: QueuePosition): number =>
-	a.score - b.score || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
 
 async function nextPlaces(
 	session: Session,
@@ -115,13 +119,8 @@ async function entriesIn(
 	count: number,
 	after: QueuePosition | undefined,
 ): Promise<QueuePosition[]> {
-	const readAll = async (): Promise<QueuePosition[]> => {
-		const queues = await queuesFor(runner, filter);
-		const pages = await Promise.all(
-			queues.map((queue) => runner.ask((store, at) => store.first(at, queue, count, after))),
-		);
-		return pages.flatMap(({ entries }) => entries);
-	};
+	const readAll = async (): Promise<QueuePosition[]> =>
+		firstOfAll(runner, await queuesFor(runner, filter), count, after);
 	if (filter.lane !== undefined && filter.state !== undefined) return readAll();
 	const lastCommit = async () => (await runner.ask((store, at) => store.lastCommit(at))).commit;
 	// One after the other: a store may answer in any order what it is asked at the same time.
@@ -139,8 +138,11 @@ async function queuesFor(
 	return state === undefined ? queues : queues.filter((queue) => queue.endsWith(`,${state}`));
 }
 
-/** What stands at each place; undefined where nothing is any more, or nothing that can be read. */
-async function recordsAt(session: Session, places: readonly Place[]): Promise<(Found | undefined)[]> {
+/** What stands at each place, undefined where nothing is any more, or nothing that can be read; and how long it all is. */
+async function recordsAt(
+	session: Session,
+	places: readonly Place[],
+): Promise<{ records: (Found | undefined)[]; chars: number }> {
 	const keys = new Map<number, string[]>();
 	for (const { partition, key } of places) {
 		const there = keys.get(partition);
@@ -148,15 +150,17 @@ async function recordsAt(session: Session, places: readonly Place[]): Promise<(F
 		else keys.set(partition, [key]);
 	}
 	const found = new Map<string, Found>();
+	let chars = 0;
 	await Promise.all(
 		[...keys].map(async ([partition, wanted]) => {
 			const runner = session.engine.runner(partition);
 			const { records } = await runner.ask((store, at) => store.read(at, wanted));
 			for (const stored of records) {
+				chars += stored.doc.length;
 				const record = stored.version > 0 ? session.decodeReadable<ExecutionRecord>(stored) : undefined;
 				if (record) found.set(stored.key, { record, runner });
 			}
 		}),
 	);
-	return places.map(({ key }) => found.get(key));
+	return { records: places.map(({ key }) => found.get(key)), chars };
 }

@@ -1,6 +1,8 @@
 import { createdAtOfListEntry, LIST, listQueueSubject } from "../../kernel/placement.ts";
 import { PUBLIC_STATES, type PublicState } from "../../kernel/state.ts";
+import { mapBounded } from "../bounded.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
+import { someSizes } from "./queue-sizes.ts";
 
 export interface QueueDepth {
 	namespace: string;
@@ -11,16 +13,19 @@ export interface QueueDepth {
 	oldestMs?: number;
 }
 
+const PARTITIONS_AT_ONCE = 8;
+const LANES_AT_ONCE = 16;
+
 const ENDED: ReadonlySet<PublicState> = new Set(["completed", "failed", "cancelled", "expired", "skipped"]);
 const OPEN: ReadonlySet<PublicState> = new Set(PUBLIC_STATES.filter((state) => !ENDED.has(state)));
 
-/** How many executions every lane holds, over all namespaces; at most so many lanes and states, the fullest first. */
+/** How many executions lanes hold, over all namespaces; at most so many lanes and states, the fullest first. */
 export async function queueDepths(runners: readonly PartitionRunner[], most: number): Promise<QueueDepth[]> {
 	const depths = new Map<string, QueueDepth & { holders: PartitionRunner[] }>();
-	const sizes = await Promise.all(
-		runners.map((runner) => runner.ask((store, partition) => store.queueSizes(partition, LIST))),
+	const sizes = await mapBounded(runners, PARTITIONS_AT_ONCE, (runner) =>
+		someSizes(runner, LIST, (queue) => listQueueSubject(queue).namespace),
 	);
-	sizes.forEach(({ queues }, partition) => {
+	sizes.forEach((queues, partition) => {
 		const runner = runners[partition] as PartitionRunner;
 		for (const { queue, size } of queues) {
 			const known = depths.get(queue);
@@ -32,13 +37,11 @@ export async function queueDepths(runners: readonly PartitionRunner[], most: num
 		}
 	});
 	const fullest = [...depths].sort(([, a], [, b]) => b.size - a.size).slice(0, most);
-	return Promise.all(
-		fullest.map(async ([queue, { holders, ...depth }]) => {
-			if (!OPEN.has(depth.state)) return depth;
-			const ages = await Promise.all(holders.map((runner) => oldestIn(runner, queue)));
-			return { ...depth, oldestMs: Math.max(0, ...ages) };
-		}),
-	);
+	return mapBounded(fullest, LANES_AT_ONCE, async ([queue, { holders, ...depth }]) => {
+		if (!OPEN.has(depth.state)) return depth;
+		const ages = await Promise.all(holders.map((runner) => oldestIn(runner, queue)));
+		return { ...depth, oldestMs: ages.reduce((oldest, age) => Math.max(oldest, age), 0) };
+	});
 }
 
 /** A list queue has the newest first. */

@@ -36,6 +36,7 @@ export const workerKey = (namespace: string, instanceId: string): Key<WorkerReco
 
 export const slotOfWorkers = (namespace: string): number => slotOf(namespace);
 
-export const workerExpiresAt = (record: WorkerRecord): number => record.lastSeenAt + record.ttlMs;
+export const workerExpiresAt = ({ lastSeenAt, ttlMs }: Pick<WorkerRecord, "lastSeenAt" | "ttlMs">): number =>
+	lastSeenAt + ttlMs;
 
 export const makeWorker = (fields: Partial<WorkerRecord>): WorkerRecord => makeRecord(workerDefaults, fields);

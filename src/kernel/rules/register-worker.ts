@@ -46,6 +46,8 @@ export interface BeatCommand {
 	op: "beat";
 	namespace: string;
 	beats: readonly Beat[];
+	/** Set when the registry takes nobody who is not in it. */
+	isFull?: boolean;
 }
 
 /** In the order of the beats; a ttl of 0 means that the registry does not have that worker. */
@@ -53,9 +55,9 @@ export type BeatOutcome = Outcome<{ seen: { ttlMs: number; hasArrived: boolean }
 
 /**
  * Refreshes those that are registered; whoever claims with more than it registered offers more. Others are entered if
- * they offer something, since somebody may wait for just that.
+ * they offer something, since somebody may wait for just that, and there is room.
  */
-export function beat(tx: Tx, { namespace, beats }: BeatCommand, now: number): BeatOutcome {
+export function beat(tx: Tx, { namespace, beats, isFull = false }: BeatCommand, now: number): BeatOutcome {
 	tx.expect(beats.map(({ instanceId }) => workerKey(namespace, instanceId)));
 	const seen = beats.map((offer) => {
 		const key = workerKey(namespace, offer.instanceId);
@@ -68,7 +70,7 @@ export function beat(tx: Tx, { namespace, beats }: BeatCommand, now: number): Be
 			tx.put(key, amend(known, { lastSeenAt: now, capabilities }));
 			return { ttlMs: known.ttlMs, hasArrived };
 		}
-		if (offer.capabilities.length === 0) return { ttlMs: 0, hasArrived: false };
+		if (offer.capabilities.length === 0 || isFull) return { ttlMs: 0, hasArrived: false };
 		const worker = makeWorker({ namespace, ...offer, registeredAt: now, lastSeenAt: now });
 		tx.put(key, worker);
 		return { ttlMs: worker.ttlMs, hasArrived: true };

@@ -1,11 +1,13 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import Type from "typebox";
+import { errorBody } from "../../contract/errors.ts";
 import * as shapes from "../../contract/executions.ts";
 import { eventPage } from "../../contract/replies/events.ts";
 import * as replies from "../../contract/replies/executions.ts";
-import type { Bytes } from "../../contract/replies.ts";
+import type { Bytes, CreatedItem } from "../../contract/replies.ts";
 import { activeTraceparent, isTraceparent } from "../../tracing/trace-context.ts";
 import { BODY_LIMIT, JOINT_LIMIT } from "../bodies.ts";
+import { answerJointly } from "../joint-bodies.ts";
 import { readQuery } from "../query.ts";
 import type { ServerContext } from "../server-context.ts";
 import { events, follow, wait, waitInQuery, waitQuery, wantsStream } from "./execution-waits.ts";
@@ -37,9 +39,16 @@ export function executionRoutes(context: ServerContext): Route[] {
 			bodyLimit: JOINT_LIMIT,
 			replies: { 200: Type.Object({ items: Type.Array(replies.createdItem) }) },
 			async handle(request) {
-				const { items } = shapes.createManyRequest.check(request.body);
-				for (const item of items) withTrace(item, request);
-				return { items: await request.principal.backend.executions.createMany(items as never) };
+				const items = await answerJointly<CreatedItem>(request.body, {
+					shape: shapes.createManyRequest,
+					most: shapes.MAX_BATCH_ITEMS,
+					answer(group) {
+						for (const item of group) withTrace(item, request);
+						return request.principal.backend.executions.createMany(group as never);
+					},
+					refuse: (error) => ({ ok: false, error: errorBody(error) }),
+				});
+				return { items };
 			},
 		},
 		{

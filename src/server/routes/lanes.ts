@@ -1,6 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import Type from "typebox";
-import { laneSettings, lanesRequest } from "../../contract/lanes.ts";
+import { laneSettings, lanesPageRequest, lanesRequest } from "../../contract/lanes.ts";
 import * as replies from "../../contract/replies/lanes.ts";
 import { onLane } from "../audit.ts";
 import { readQuery } from "../query.ts";
@@ -12,10 +11,10 @@ export function laneRoutes(): Route[] {
 	return inArea("lanes", [
 		{
 			name: "GET /v1/lanes",
-			summary: "State, depth, age and throughput of every lane in which there is something, or that was changed",
-			query: lanesRequest,
-			replies: { 200: Type.Object({ lanes: Type.Array(replies.lane) }) },
-			handle: ({ principal, query }) => principal.backend.lanes.list(readQuery(query, lanesRequest)),
+			summary: "State, depth, age and throughput of lanes in which there is something, or that were changed, by name",
+			query: lanesPageRequest,
+			replies: { 200: replies.lanePage },
+			handle: ({ principal, query }) => principal.backend.lanes.list(readQuery(query, lanesPageRequest)),
 		},
 		{
 			name: "PATCH /v1/lanes/:lane",

@@ -1,10 +1,12 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import Type from "typebox";
+import { errorBody } from "../../contract/errors.ts";
 import * as replies from "../../contract/replies/leases.ts";
 import { publicState } from "../../contract/replies/parts.ts";
-import type { ClaimedExecution } from "../../contract/replies.ts";
+import type { ClaimedExecution, CompletedItem } from "../../contract/replies.ts";
 import * as shapes from "../../contract/worker-protocol.ts";
-import { BODY_LIMIT, JOINT_LIMIT } from "../bodies.ts";
+import { BODY_LIMIT, JOINT_LIMIT, RENEW_LIMIT } from "../bodies.ts";
+import { answerJointly } from "../joint-bodies.ts";
 import { ifUndelivered, PendingCall } from "../pending-call.ts";
 import type { ServerContext } from "../server-context.ts";
 import { Tail } from "../sse.ts";
@@ -13,7 +15,7 @@ import { idOf, inArea, type Route } from "./route.ts";
 const state = { publicState };
 
 const completeManyBody = Type.Object(
-	{ items: Type.Array(shapes.completeItem.schema, { maxItems: 1000 }) },
+	{ items: Type.Array(shapes.completeItem.schema, { maxItems: shapes.MAX_JOINT_COMPLETES }) },
 	{ additionalProperties: false },
 );
 
@@ -55,7 +57,7 @@ export function leaseRoutes(context: ServerContext): Route[] {
 			name: "POST /v1/leases/renew",
 			summary: "Renew up to 1000 leases; answers per lease, with cancels and losses",
 			body: shapes.renewRequest.schema,
-			bodyLimit: JOINT_LIMIT,
+			bodyLimit: RENEW_LIMIT,
 			replies: { 200: Type.Object({ leases: Type.Array(replies.renewed) }) },
 			handle: async ({ principal, body }) => ({ leases: await principal.backend.leases.renew(body as never) }),
 		},
@@ -66,8 +68,13 @@ export function leaseRoutes(context: ServerContext): Route[] {
 			bodyLimit: JOINT_LIMIT,
 			replies: { 200: Type.Object({ items: Type.Array(replies.completedItem) }) },
 			async handle({ principal, body }) {
-				const { items } = shapes.completeManyRequest.check(body);
-				return { items: await principal.backend.leases.completeMany(items as never) };
+				const items = await answerJointly<CompletedItem>(body, {
+					shape: shapes.completeManyRequest,
+					most: shapes.MAX_JOINT_COMPLETES,
+					answer: (group) => principal.backend.leases.completeMany(group as never),
+					refuse: (error) => ({ executionId: "", ok: false, error: errorBody(error) }),
+				});
+				return { items };
 			},
 		},
 		{

@@ -9,6 +9,7 @@ import { type Handler, inTime } from "../answer-deadline.ts";
 import type { Audit } from "../audit.ts";
 import { type Principal, refuseOtherRoles, type TokenBook } from "../auth.ts";
 import { CONTROL_LIMIT } from "../bodies.ts";
+import { holdLargeBodies, LARGE_BODY } from "../large-bodies.ts";
 import { describeRoute } from "../openapi.ts";
 import { refuseQuery } from "../query.ts";
 import type { ServerContext } from "../server-context.ts";
@@ -65,12 +66,14 @@ export function addRoutes(
 		if (isAudited(route.name) !== (route.audit !== undefined))
 			throw new TypeError(`${route.name} must ${route.audit ? "not " : ""}leave an audit line`);
 		const [method = "", url = ""] = route.name.split(" ");
-		const { metrics } = context;
+		const { metrics, pools } = context;
+		const { bodyLimit = CONTROL_LIMIT } = route;
 		const handle = inTime(traced(route, url), { requestTimeoutMs, area: route.area, waitMs: route.waitMs });
 		app.route({
 			method,
 			url,
-			bodyLimit: route.bodyLimit ?? CONTROL_LIMIT,
+			bodyLimit,
+			...(bodyLimit > LARGE_BODY ? { preParsing: holdLargeBodies(pools.large_bodies) } : undefined),
 			schema: describeRoute(route, roles === OPEN ? undefined : roles),
 			onRequest(request, _reply, done) {
 				try {

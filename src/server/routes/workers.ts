@@ -1,6 +1,6 @@
 import Type from "typebox";
 import * as replies from "../../contract/replies/workers.ts";
-import { registerWorkerRequest, workersRequest } from "../../contract/workers.ts";
+import { registerWorkerRequest, workersPageRequest, workersRequest } from "../../contract/workers.ts";
 import { onWorker } from "../audit.ts";
 import { BODY_LIMIT } from "../bodies.ts";
 import { readQuery } from "../query.ts";
@@ -27,10 +27,10 @@ export function workerRoutes(): Route[] {
 		},
 		{
 			name: "GET /v1/workers",
-			summary: "Instances registered and heard within their ttl",
-			query: workersRequest,
-			replies: { 200: Type.Object({ workers: Type.Array(replies.worker) }) },
-			handle: ({ principal, query }) => principal.backend.workers.list(readQuery(query, workersRequest)),
+			summary: "Instances registered and heard within their ttl, in the order they came, a page at a time",
+			query: workersPageRequest,
+			replies: { 200: replies.workerPage },
+			handle: ({ principal, query }) => principal.backend.workers.list(readQuery(query, workersPageRequest)),
 		},
 	]);
 }

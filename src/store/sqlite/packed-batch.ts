@@ -27,8 +27,7 @@ function packUnit(to: PackedBatch, unit: Unit): void {
 	for (const [key, version] of unit.expected) to.push(key, version);
 	to.push(unit.put.length);
 	for (const { key, doc } of unit.put) to.push(key, doc);
-	to.push(unit.removed.length);
-	for (const key of unit.removed) to.push(key);
+	packTexts(to, unit.removed);
 	packEntries(to, unit.indexAdded);
 	packEntries(to, unit.indexRemoved);
 	to.push(unit.events.length);
@@ -37,13 +36,17 @@ function packUnit(to: PackedBatch, unit: Unit): void {
 	for (const { log, owner } of unit.forgotten) to.push(log, owner);
 	to.push(unit.blobs.length);
 	for (const { key, bytes } of unit.blobs) to.push(key, alone(bytes));
-	to.push(unit.blobsRemoved.length);
-	for (const key of unit.blobsRemoved) to.push(key);
+	packTexts(to, unit.blobsRemoved);
 }
 
 /** Of a part of a larger buffer, the whole buffer would cross. */
 function alone(bytes: Uint8Array): Uint8Array {
 	return bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
+}
+
+function packTexts(to: PackedBatch, texts: readonly string[]): void {
+	to.push(texts.length);
+	for (const text of texts) to.push(text);
 }
 
 function packEntries(to: PackedBatch, entries: readonly IndexEntry[]): void {

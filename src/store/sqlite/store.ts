@@ -172,6 +172,7 @@ export class SqliteStore implements Store {
 	async #ask<Q extends PartitionQuestion>(question: Q, ...given: Given<Q>): Promise<Replied<Q>> {
 		this.#at(given[0]);
 		this.#checkOpen();
+		// biome-ignore lint/plugin: as many as the question has, which is three or four
 		return this.#thread.ask(question, this.#file, this.#clock(), ...given);
 	}
 

@@ -111,8 +111,8 @@ export class ValkeyStore implements Store {
 		const at = this.#at(partition);
 		const declared = [at.header, at.queue(queue)];
 		const [time, found] = after
-			? await this.#call<string[]>(at, "behind", declared, String(count), String(after.score), entryOf(after))
-			: await this.#call<string[]>(at, "ask", declared, "ZRANGE", "0", String(count - 1));
+			? await this.#call<string[]>(at, "behind", declared, [String(count), String(after.score), entryOf(after)])
+			: await this.#call<string[]>(at, "ask", declared, ["ZRANGE", "0", String(count - 1)]);
 		return { time, entries: found.map(positionOf) };
 	}
 
@@ -120,14 +120,14 @@ export class ValkeyStore implements Store {
 		const at = this.#at(partition);
 		const start = toText(prefix);
 		const range = ["ZRANGE", start ? `[${start}` : "-", start ? `(${start}\u{10ffff}` : "+", "BYLEX"];
-		const [time, queues] = await this.#call<string[]>(at, "ask", [at.header, at.directory], ...range);
+		const [time, queues] = await this.#call<string[]>(at, "ask", [at.header, at.directory], range);
 		return { time, queues: queues.map(fromText) };
 	}
 
 	async last(partition: number, queue: string, count: number) {
 		const at = this.#at(partition);
 		const range = ["ZRANGE", "0", String(count - 1), "REV"];
-		const [time, found] = await this.#call<string[]>(at, "ask", [at.header, at.queue(queue)], ...range);
+		const [time, found] = await this.#call<string[]>(at, "ask", [at.header, at.queue(queue)], range);
 		return { time, entries: found.map(positionOf) };
 	}
 
@@ -157,7 +157,7 @@ export class ValkeyStore implements Store {
 
 	async lastCommit(partition: number) {
 		const at = this.#at(partition);
-		const [time, commit] = await this.#call<string | null>(at, "ask", [at.header, at.header], "HGET", "commits");
+		const [time, commit] = await this.#call<string | null>(at, "ask", [at.header, at.header], ["HGET", "commits"]);
 		return { time, commit: Number(commit ?? 0) };
 	}
 
@@ -196,27 +196,26 @@ export class ValkeyStore implements Store {
 		const range = [String(from), String(count + 1)];
 		const [time, entries, on] =
 			owner === undefined
-				? await this.#call<string[], number>(at, "events", [at.header, at.log(log), at.stretches(log)], ...range)
+				? await this.#call<string[], number>(at, "events", [at.header, at.log(log), at.stretches(log)], range)
 				: await this.#call<string[], number>(
 						at,
 						"history",
 						[at.header, at.log(log), at.version(owner), at.chunks],
-						...range,
-						toText(owner),
+						[...range, toText(owner)],
 					);
 		return { time, entries, on };
 	}
 
 	async logs(partition: number) {
 		const at = this.#at(partition);
-		const [time, logs] = await this.#call<string[]>(at, "ask", [at.header, at.logs], "ZRANGE", "0", "-1");
+		const [time, logs] = await this.#call<string[]>(at, "ask", [at.header, at.logs], ["ZRANGE", "0", "-1"]);
 		return { time, logs: logs.map(fromText) };
 	}
 
 	async oldestForgotten(partition: number) {
 		const at = this.#at(partition);
 		const range = ["ZRANGE", "0", "0", "WITHSCORES"];
-		const [time, [member, commit = "0"]] = await this.#call<string[]>(at, "ask", [at.header, at.forgotten], ...range);
+		const [time, [member, commit = "0"]] = await this.#call<string[]>(at, "ask", [at.header, at.forgotten], range);
 		if (member === undefined) return { time };
 		const { log } = parseForgotten(member);
 		const text = await this.#plain<string | null>(at, ["HGET", at.log(log), commit]);
@@ -226,17 +225,17 @@ export class ValkeyStore implements Store {
 
 	async trimEvents(partition: number, before: number) {
 		const at = this.#at(partition);
-		await this.#call(at, "sweep", [at.header, at.watched], String(ANSWERS_MS));
+		await this.#call(at, "sweep", [at.header, at.watched], [String(ANSWERS_MS)]);
 		const trimmer = new LogTrimmer({
 			read: (log, commits) => this.#plain(at, ["HMGET", at.log(log), ...commits.map(String)]),
 			replace: async (log, commit, text, left) => {
 				const declared = [at.header, at.log(log), at.stretches(log), at.logs];
-				const [, done] = await this.#call<number>(at, "trim", declared, String(commit), text, left, toText(log));
+				const [, done] = await this.#call<number>(at, "trim", declared, [String(commit), text, left, toText(log)]);
 				return done === 1;
 			},
 			page: async (from, count) => {
 				const range = ["ZRANGE", String(from), String(from + count - 1)];
-				return (await this.#call<string[]>(at, "ask", [at.header, at.forgotten], ...range))[1];
+				return (await this.#call<string[]>(at, "ask", [at.header, at.forgotten], range))[1];
 			},
 			drop: (members) => this.#plain(at, ["ZREM", at.forgotten, ...members]),
 			move: (member, commit) => this.#plain(at, ["ZADD", at.forgotten, "XX", String(commit), member]),
@@ -298,7 +297,7 @@ export class ValkeyStore implements Store {
 	/** If it fails, the next time, or the caller's next look, makes up for it. */
 	#tellWatched(partition: number, keys: readonly string[]): void {
 		const at = this.#at(partition);
-		this.#call(at, "watch", [at.header, at.watched], String(WATCH_MS), ...keys.map(toText)).catch(() => {});
+		this.#call(at, "watch", [at.header, at.watched], [String(WATCH_MS), ...keys.map(toText)]).catch(() => {});
 	}
 
 	onNotice(listener: (notice: Notice) => void): void {
@@ -346,7 +345,7 @@ export class ValkeyStore implements Store {
 		at: Place,
 		name: FunctionName,
 		keys: string[],
-		...args: string[]
+		args: readonly string[] = [],
 	): Promise<[time: number, answer: T, more: More]> {
 		const call: Call = ["FCALL", functionName(name), String(keys.length), ...keys, this.#clock(), ...args];
 		const [time, answer, more] = await this.#plain<[number, T, More]>(at, call);

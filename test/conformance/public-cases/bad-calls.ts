@@ -178,6 +178,10 @@ const badCalls: Record<string, [call: Call, field: string]> = {
 		(b) => b.executions.bulk({ filter: { kind: "job" }, action: "replay", reason: "x" }),
 		"reason",
 	],
+	"a list of workers with a cursor that was never given": [(b) => b.workers.list({ cursor: "x" }), "cursor"],
+	"a list of workers with a page of none": [(b) => b.workers.list({ limit: 0 }), "limit"],
+	"a list of lanes with a cursor that was never given": [(b) => b.lanes.list({ cursor: "x" }), "cursor"],
+	"a list of lanes with a page too large": [(b) => b.lanes.list({ limit: 1001 }), "limit"],
 	"a bulk with a cursor that was never given": [
 		(b) => b.executions.bulk({ filter: { kind: "job" }, action: "cancel", cursor: "x" }),
 		"cursor",

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { LaneView } from "../../../src/index.ts";
+import type { LanePage, LaneView } from "../../../src/index.ts";
 import type { PublicCase, Scene } from "../scene.ts";
 
 async function lane(scene: Scene, name = "default"): Promise<LaneView | undefined> {
@@ -41,6 +41,56 @@ export function laneCases(test: PublicCase): void {
 		expect(others.lanes.map((each) => [each.lane, each.depth])).toEqual([["b: odd name", { waiting: 5 }]]);
 		await scene.clock.advance(1000);
 		expect((await lane(scene, "b"))?.depth).toEqual({ waiting: 3 });
+	});
+
+	test("lanes are listed by name, page by page, with all that is in them", async (scene) => {
+		const names = ["a", "a b", "a+", "b", "b0", "c", "d", "~"];
+		for (const name of names) await scene.create({ lane: name });
+		await scene.create({ lane: "d", delayMs: 1000 });
+		await scene.backend.lanes.pause("paused");
+		const found: (readonly [string, LaneView["depth"]])[] = [];
+		const sizes: number[] = [];
+		let cursor: { cursor?: string } | undefined = {};
+		while (cursor) {
+			const { lanes, nextCursor }: LanePage = await scene.ff.lanes({ limit: 3, ...cursor });
+			for (const each of lanes) found.push([each.lane, each.depth]);
+			sizes.push(lanes.length);
+			cursor = nextCursor === undefined ? undefined : { cursor: nextCursor };
+			// One that comes to an earlier page is not seen any more, and hides nothing.
+			if (sizes.length === 1) await scene.create({ lane: "A" });
+		}
+		expect(sizes).toEqual([3, 3, 3]);
+		expect(found).toEqual([
+			["a", { waiting: 1 }],
+			["a b", { waiting: 1 }],
+			["a+", { waiting: 1 }],
+			["b", { waiting: 1 }],
+			["b0", { waiting: 1 }],
+			["c", { waiting: 1 }],
+			["d", { waiting: 1, delayed: 1 }],
+			["paused", {}],
+			["~", { waiting: 1 }],
+		]);
+	});
+
+	test("of hundreds of lanes each page tells what is in its own", async (scene) => {
+		const names = Array.from({ length: 300 }, (_, n) => `lane-${String(n).padStart(3, "0")}`);
+		await scene.backend.executions.createMany(
+			names.flatMap((name, n) => [
+				{ kind: "job", lane: name },
+				...Array.from({ length: n % 3 }, () => ({ kind: "job", lane: name, delayMs: 1000 })),
+			]),
+		);
+		const first = await scene.ff.lanes();
+		expect(first.lanes.map((each) => each.lane)).toEqual(names.slice(0, 100));
+		const rest = await scene.ff.lanes({ limit: 1000, cursor: first.nextCursor ?? "" });
+		expect(rest.nextCursor).toBeUndefined();
+		expect(rest.lanes.map(({ lane: name, depth }) => [name, depth])).toEqual(
+			names.slice(100).map((name, n) => {
+				const delayed = (n + 100) % 3;
+				return [name, { waiting: 1, ...(delayed > 0 ? { delayed } : undefined) }];
+			}),
+		);
 	});
 
 	test("a lane goes with the last execution in it", async (scene) => {

@@ -1,11 +1,22 @@
 import { expect } from "vitest";
-import type { RegisterWorkerRequest } from "../../../src/index.ts";
+import type { RegisterWorkerRequest, WorkerPage, WorkersPageRequest } from "../../../src/index.ts";
 import { type PublicCase, refusal, type Scene } from "../scene.ts";
 
 const offer: RegisterWorkerRequest = { workerId: "w", capabilities: [], lanes: ["default"] };
 
 const registered = async (scene: Scene, namespace = "default"): Promise<string[]> =>
 	(await scene.backend.workers.list({ namespace })).workers.map(({ instanceId }) => instanceId);
+
+async function pagesOf(scene: Scene, request: WorkersPageRequest): Promise<string[][]> {
+	const pages: string[][] = [];
+	let next: WorkersPageRequest | undefined = request;
+	while (next) {
+		const { workers, nextCursor }: WorkerPage = await scene.ff.workers(next);
+		pages.push(workers.map(({ instanceId }) => instanceId));
+		next = nextCursor === undefined ? undefined : { ...request, cursor: nextCursor };
+	}
+	return pages;
+}
 
 export function workerRegistryCases(test: PublicCase): void {
 	test("nobody is registered at first", async (scene) => {
@@ -92,7 +103,35 @@ export function workerRegistryCases(test: PublicCase): void {
 		await scene.backend.workers.register("zz", offer);
 		await scene.clock.advance(1);
 		await Promise.all(names.map((name) => scene.backend.workers.register(name, offer)));
-		expect(await registered(scene)).toEqual(["zz", ...names.sort()]);
+		const pages = await pagesOf(scene, { limit: 1000 });
+		expect(pages.map((page) => page.length)).toEqual([1000, 101]);
+		expect(pages.flat()).toEqual(["zz", ...names.sort()]);
+	});
+
+	test("workers are listed page by page, without a gap or a repeat while others come and go", async (scene) => {
+		for (let n = 0; n < 7; n++) {
+			await scene.backend.workers.register(`i-${n}`, offer);
+			await scene.clock.advance(1);
+		}
+		const first = await scene.ff.workers({ limit: 3 });
+		expect(first.workers.map(({ instanceId }) => instanceId)).toEqual(["i-0", "i-1", "i-2"]);
+		await scene.backend.workers.remove("i-2");
+		await scene.backend.workers.remove("i-4");
+		await scene.backend.workers.register("i-1", offer);
+		await scene.backend.workers.register("i-7", offer);
+		const rest = await pagesOf(scene, { limit: 3, cursor: first.nextCursor ?? "" });
+		expect(rest).toEqual([["i-3", "i-5", "i-6"], ["i-7"]]);
+		expect(await pagesOf(scene, { limit: 6 })).toEqual([["i-0", "i-1", "i-3", "i-5", "i-6", "i-7"]]);
+		expect(await pagesOf(scene, { limit: 5, namespace: "n" })).toEqual([[]]);
+	});
+
+	test("a page of large workers ends early, and the next goes on behind it", async (scene) => {
+		const kinds = Array.from({ length: 120 }, (_, n) => `${n}-${"k".repeat(240)}`);
+		for (let n = 0; n < 150; n++) await scene.backend.workers.register(`i-${n}`, { ...offer, kinds });
+		const pages = await pagesOf(scene, { limit: 1000 });
+		expect(pages.length).toBeGreaterThan(1);
+		expect(pages.flat()).toHaveLength(150);
+		expect(new Set(pages.flat()).size).toBe(150);
 	});
 
 	test("capabilities are kept sorted and once", async (scene) => {

@@ -18,7 +18,8 @@ const COULD_NOT_READ = "the file could not be read";
 
 port.on("message", (first: Request[]) => {
 	const requests = [...first];
-	for (let more = receiveMessageOnPort(port); more; more = receiveMessageOnPort(port)) requests.push(...more.message);
+	for (let more = receiveMessageOnPort(port); more; more = receiveMessageOnPort(port))
+		for (const request of more.message as Request[]) requests.push(request);
 	const commits = requests.filter(([, , , question]) => question === "commit");
 	if (commits.length > 0) port.postMessage(commitByFile(commits));
 	const answers = requests.filter(([, , , question]) => question !== "commit").map(answer);
@@ -40,7 +41,7 @@ function commitByFile(commits: Request[]): Answer[] {
 function commitTogether(number: number, requests: Request[]): Answer[] {
 	try {
 		const file = fileAt(number);
-		file.now = Math.max(...requests.map(([, , time]) => time));
+		file.now = requests.reduce((latest, [, , time]) => Math.max(latest, time), 0);
 		const jobs = requests.map(([, , , , [partition, batch]]) => ({
 			partition: partition as number,
 			batch: unpackBatch(batch as PackedBatch),
@@ -68,7 +69,8 @@ function answer(request: Request): Answer | Promise<Answer> {
 
 function ask([, number, time, question, given]: Request): unknown {
 	if (question === "open") {
-		const { file, ...facts } = openFile(...(given as [string, FileOptions]));
+		const [path, options] = given as [string, FileOptions];
+		const { file, ...facts } = openFile(path, options);
 		return { ...facts, file: keep(file) };
 	}
 	const file = fileAt(number);
@@ -76,6 +78,7 @@ function ask([, number, time, question, given]: Request): unknown {
 	if (question === "copy") return file.copy().then(keep);
 	if (question === "close") files.delete(number);
 	const method = file[question as keyof SqliteFile] as unknown as (...given: readonly unknown[]) => unknown;
+	// biome-ignore lint/plugin: as many as the question has, which is three or four
 	return Reflect.apply(method, file, given);
 }
 

@@ -3,7 +3,8 @@ import type { Database, Statement } from "better-sqlite3";
 export type Value = string | number | Buffer;
 
 /** Rows per statement, largest first. More gain nothing: by then the rows themselves cost what there is to pay. */
-const STEPS = [32, 8, 1];
+const MOST_ROWS = 32;
+const STEPS = [MOST_ROWS, 8, 1];
 
 /**
  * Rows on their way into one table, written many to a statement: running a statement costs as much as the row it writes.
@@ -18,7 +19,7 @@ export class RowBuffer {
 	constructor(db: Database, width: number, sql: (rows: number) => string) {
 		this.#width = width;
 		this.#steps = STEPS.map((rows) => ({ length: rows * width, statement: db.prepare(sql(rows)) }));
-		this.#full = width * Math.max(...STEPS);
+		this.#full = width * MOST_ROWS;
 	}
 
 	get full(): boolean {

@@ -1,0 +1,32 @@
+import type { Clock } from "../contract/clock.ts";
+
+/**
+ * A `map` of questions to the store, so many at a time: however many there are, others' come in between. Results stand in
+ * the order of the items; the first failure is the answer.
+ */
+export async function mapBounded<T, R>(items: readonly T[], most: number, one: (item: T) => Promise<R>): Promise<R[]> {
+	const results = new Array<R>(items.length);
+	let next = 0;
+	const goOn = async (): Promise<void> => {
+		while (next < items.length) {
+			const n = next++;
+			results[n] = await one(items[n] as T);
+		}
+	};
+	await Promise.all(Array.from({ length: Math.min(most, items.length) }, goOn));
+	return results;
+}
+
+/** Items begun before others get their turn. */
+const SLICE = 128;
+
+/** All at once, but begun some at a time, so that a call for a thousand does not hold up the loop. */
+export async function mapInSlices<T, R>(items: readonly T[], clock: Clock, one: (item: T) => Promise<R>): Promise<R[]> {
+	const begun: Promise<R>[] = [];
+	// The caller may use the list again as soon as it has called.
+	for (const item of [...items]) {
+		if (begun.length > 0 && begun.length % SLICE === 0) await new Promise<void>((resolve) => clock.defer(resolve));
+		begun.push(one(item));
+	}
+	return Promise.all(begun);
+}
