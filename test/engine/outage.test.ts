@@ -96,6 +96,7 @@ describe.each(Object.entries(outages))("with a store that %s", (_, stop) => {
 
 		it("a worker with something to offer is told so in time too", async () => {
 			await open(shared);
+			await clock.advance(1);
 			stop();
 			const offering = { workerId: "w", instanceId: "new", capabilities: ["gpu"] };
 			const { code, ms } = await timed(backend.leases.claim(offering));

@@ -17,9 +17,11 @@ export async function errand(calm: Calm): Promise<void> {
 	const { stage } = calm;
 	const { random, world, network } = stage;
 	const tenant = stage.someTenant();
-	const sick = random.integer(0, network.partitions.length - 1);
-	const lane = LANES.find((name) => slotOfLane(tenant, name) % network.partitions.length !== sick);
-	if (lane === undefined) return;
+	const { length: partitions } = network.partitions;
+	if (partitions === 1) return;
+	const lane = random.pick(LANES);
+	// Any but the one where the lane is at home: there it is changed first.
+	const sick = (slotOfLane(tenant, lane) + random.integer(1, partitions - 1)) % partitions;
 	const delayMs = SPREAD_AGAIN_MS + random.integer(500, 4000);
 	const made: string[] = [];
 	for (let n = 0; n < SUBMITTED; n++)
@@ -35,7 +37,7 @@ export async function errand(calm: Calm): Promise<void> {
 	await world.runUntil(world.time + due + PATIENCE_MS);
 	stage.raise();
 	for (const id of made) {
-		if ((slotOfId("ex", id) ?? 0) % network.partitions.length === sick) continue;
+		if ((slotOfId("ex", id) ?? 0) % partitions === sick) continue;
 		const { eligibilityState } = calm.record(id);
 		calm.require(
 			eligibilityState !== "not_eligible_until_time",
