@@ -2,6 +2,8 @@ import type { StateFields } from "./state.ts";
 
 /** Why work that is ready otherwise is set aside, and what its state says of that. */
 export const BLOCKING_CAUSES = {
+	budget: { eligibilityState: "blocked_by_budget", blockingReason: "waiting_for_budget" },
+	quota: { eligibilityState: "blocked_by_quota", blockingReason: "waiting_for_quota" },
 	route: { eligibilityState: "blocked_by_route", blockingReason: "waiting_for_capable_worker" },
 } as const satisfies Record<string, Partial<StateFields>>;
 

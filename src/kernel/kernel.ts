@@ -22,6 +22,8 @@ import { remove } from "./rules/remove.ts";
 import { renew } from "./rules/renew.ts";
 import { replay } from "./rules/replay.ts";
 import { revokeLease } from "./rules/revoke-lease.ts";
+import { reserve, takeBack } from "./rules/reserve.ts";
+import { sent, settle } from "./rules/settle.ts";
 import { setTags } from "./rules/set-tags.ts";
 import { tick } from "./rules/tick.ts";
 import type { Tx } from "./tx.ts";
@@ -52,6 +54,10 @@ const rules = {
 	changeLane,
 	copyLane,
 	confirmLane,
+	reserve,
+	takeBack,
+	settle,
+	sent,
 	block,
 	unblock,
 	noteTrim,

@@ -1,8 +1,8 @@
 import { makeId, trustedSlot } from "./ids.ts";
 import { attemptKey, makeAttemptRecord } from "./records/attempt.ts";
-import type { Attempt, AttemptType, ExecutionRecord } from "./records/execution.ts";
+import type { Attempt, AttemptType, ExecutionRecord, Hold } from "./records/execution.ts";
 import { claimed } from "./state.ts";
-import { copyOf, transition } from "./transition.ts";
+import { copyOf, type EventDraft, transition } from "./transition.ts";
 import type { Tx } from "./tx.ts";
 
 /** Who gets a lease, and how long it lasts. */
@@ -20,6 +20,7 @@ export function lease(
 	{ workerId, instanceId, leaseMs, actor }: Leasing,
 	uuid: string,
 	now: number,
+	hold: Hold | null = record.hold,
 ): ExecutionRecord {
 	const epoch = record.epoch + 1;
 	const attempt = attemptFor(tx, record, workerId, instanceId, now);
@@ -30,15 +31,17 @@ export function lease(
 	changes.epoch = epoch;
 	changes.lease = { id, epoch, ttlMs: leaseMs, acquiredAt: now, expiresAt, workerId, instanceId };
 	changes.grant = null;
+	if (hold) {
+		changes.hold = hold;
+		changes.turn = 0;
+		changes.blockingDetail = "";
+		changes.blockedAt = 0;
+	}
 	changes.startedAt = record.startedAt || now;
 	changes.delayUntil = 0;
-	return transition(
-		tx,
-		record,
-		changes,
-		{ now, actor },
-		{ type: "claimed", attemptType: attempt.type, leaseId: id, epoch, expiresAt, workerId },
-	);
+	const event: EventDraft = { type: "claimed", attemptType: attempt.type, leaseId: id, epoch, expiresAt, workerId };
+	if (hold) event.admittedAt = hold.admittedAt;
+	return transition(tx, record, changes, { now, actor }, event);
 }
 
 /** The attempt this lease runs: the one that was interrupted, or a new one, the old moving into its own record. */

@@ -1,5 +1,9 @@
+import { isGuarded } from "./admission/guards.ts";
 import { type BlockingCause, blockingCauseOf } from "./blocking.ts";
+import { type BudgetRecord, LEDGER_PREFIX, type LedgerEntryRecord, type UsageKeyRecord } from "./records/budget.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
+import { type GuardKind, type GuardName, type GuardRecord, guardPartSubject, guardSubject } from "./records/guard.ts";
+import { type HoldRecord, holdSubject } from "./records/hold.ts";
 import { isSetApart, type LaneHomeRecord } from "./records/lane.ts";
 import { fairQueue, type TicketRecord } from "./records/ticket.ts";
 import { type WorkerRecord, workerExpiresAt } from "./records/worker.ts";
@@ -30,17 +34,32 @@ export interface WorkClass {
 	kind: string;
 	/** Sorted, each once. */
 	requiredCapabilities: readonly string[];
+	/** Whether budgets or quotas must admit it, which takes more than one step. */
+	isGuarded?: boolean;
 }
 
 /**
  * Work that waits is queued by its class, so that a claim looks only at what it can serve. The name says all of it, and
  * can be taken apart again: namespaces and lanes hold no comma, capabilities neither comma nor space, and the kind, which
- * may hold both, comes last. A digest would be shorter for long lists only, and would need a record to be undone.
+ * may hold both, comes last. A space before the capabilities tells of work that must be admitted. A digest would be shorter
+ * for long lists only, and would need a record to be undone.
  */
-export function eligibleQueue({ namespace, lane, kind, requiredCapabilities }: WorkClass): string {
-	if (requiredCapabilities.length === 0) return plainQueue(namespace, lane, kind);
-	return sameText(`${eligibleQueuePrefix(namespace, lane)}${requiredCapabilities.join(" ")},${kind}`);
+export function eligibleQueue({ namespace, lane, kind, requiredCapabilities, isGuarded: guarded }: WorkClass): string {
+	if (requiredCapabilities.length === 0 && !guarded) return plainQueue(namespace, lane, kind);
+	const capabilities = `${guarded ? " " : ""}${requiredCapabilities.join(" ")}`;
+	return sameText(`${eligibleQueuePrefix(namespace, lane)}${capabilities},${kind}`);
 }
+
+/** Where an execution waits that nothing else leads to. */
+const queueOf = (record: ExecutionRecord): string =>
+	isGuarded(record) ? eligibleQueue({ ...classOf(record), isGuarded: true }) : eligibleQueue(record);
+
+const classOf = ({ namespace, lane, kind, requiredCapabilities }: WorkClass): WorkClass => ({
+	namespace,
+	lane,
+	kind,
+	requiredCapabilities,
+});
 
 const plainQueue = sameName((namespace, lane, kind) => `${eligibleQueuePrefix(namespace, lane)},${kind}`);
 
@@ -48,12 +67,14 @@ export function classOfQueue(queue: string): WorkClass {
 	const namespaceEnd = queue.indexOf(",", ELIGIBLE.length);
 	const laneEnd = queue.indexOf(",", namespaceEnd + 1);
 	const capabilitiesEnd = queue.indexOf(",", laneEnd + 1);
-	const capabilities = queue.slice(laneEnd + 1, capabilitiesEnd);
+	const guarded = queue.charAt(laneEnd + 1) === " ";
+	const capabilities = queue.slice(laneEnd + (guarded ? 2 : 1), capabilitiesEnd);
 	return {
 		namespace: queue.slice(ELIGIBLE.length, namespaceEnd),
 		lane: queue.slice(namespaceEnd + 1, laneEnd),
 		requiredCapabilities: capabilities === "" ? [] : capabilities.split(" "),
 		kind: queue.slice(capabilitiesEnd + 1),
+		isGuarded: guarded,
 	};
 }
 
@@ -147,6 +168,22 @@ export function routeQueueSubject(queue: string): { namespace: string; requiredC
 	return { namespace, requiredCapabilities: object.split(" ") };
 }
 
+/** Where work waits for a budget or quota. */
+export const waitersQueue = (kind: GuardKind, namespace: string, id: string): string => blockedQueue(kind, namespace, id);
+
+/** The budgets, or quotas, of a namespace, in the order they were made. */
+export const guardsQueue = (kind: GuardKind, namespace: string): string => `${kind}s,${namespace}`;
+
+/** Who holds a budget or quota, longest first. */
+export const holdersQueue = ({ kind, namespace, id }: GuardName): string =>
+	`holders,${kind},${guardSubject(namespace, id)}`;
+
+/** Who spent of a budget in a period, latest report first. */
+export const ledgerQueue = (namespace: string, id: string, period: number): string =>
+	`ledger,${guardSubject(namespace, id)},${period}`;
+
+export const usageKeysQueue = (namespace: string, id: string): string => `usagekeys,${guardSubject(namespace, id)}`;
+
 /** How the names of lists of lanes begin. */
 export const LANES = "lanes,";
 
@@ -170,12 +207,70 @@ export function executionPlacement(record: ExecutionRecord): Placement[] {
 		score: -record.createdAt,
 	});
 	if (isClaimable(record)) {
-		const queue = record.fairnessKey === "" ? eligibleQueue(record) : fairQueue(record);
+		const queue = record.fairnessKey === "" ? queueOf(record) : fairQueue(record);
 		places.push({ queue, score: queueScore(record) });
-	} else if (blockingCauseOf(record) === "route") {
-		places.push({ queue: routeQueue(record), score: queueScore(record) });
+		return places;
 	}
+	const cause = blockingCauseOf(record);
+	if (cause === "route") places.push({ queue: routeQueue(record), score: queueScore(record) });
+	else if (cause) places.push({ queue: waitersQueue(cause, record.namespace, record.blockedOn), score: turnScore(record) });
 	return places;
+}
+
+/** As everywhere, but for keys that take turns: those stand where their turn is. */
+const turnScore = (record: ExecutionRecord): number =>
+	record.turn > 0 ? record.turn - record.priority * record.agingMs : queueScore(record);
+
+export function budgetPlacement(record: BudgetRecord): Placement[] {
+	const places = guardPlacement(record, "budget");
+	const due = earliest([
+		record.releaseAt,
+		record.nextResetAt,
+		record.breach?.tellAt ?? 0,
+		record.removeAt,
+		// What is left of earlier periods goes step by step.
+		record.ledgerFrom < record.period ? 1 : 0,
+	]);
+	if (due > 0) places.push({ queue: DUE_QUEUE, score: due });
+	return places;
+}
+
+export function quotaPlacement(record: GuardRecord): Placement[] {
+	const places = guardPlacement(record, "quota");
+	const due = earliest([record.releaseAt, record.removeAt]);
+	if (due > 0) places.push({ queue: DUE_QUEUE, score: due });
+	return places;
+}
+
+const guardPlacement = ({ namespace, id, createdAt, removeAt }: GuardRecord, kind: GuardKind): Placement[] =>
+	removeAt > 0 ? [] : [{ queue: guardsQueue(kind, namespace), score: createdAt }];
+
+/** The first of some times, of which 0 is none. */
+const earliest = (times: readonly number[]): number =>
+	times.reduce((first, at) => (at > 0 && (first === 0 || at < first) ? at : first), 0);
+
+/** How long it is known that a hold was given back before it was taken. */
+const GIVEN_BACK_MS = 60_000;
+
+export const holdForgottenAt = ({ givenBackAt }: HoldRecord): number => givenBackAt + GIVEN_BACK_MS;
+
+export function holdPlacement(record: HoldRecord, key: string): Placement[] {
+	if (record.givenBackAt > 0) return untilDue(holdForgottenAt(record));
+	return [{ queue: holdersQueue(holdSubject(key).guard), score: record.since }];
+}
+
+export function ledgerPlacement(record: LedgerEntryRecord, key: string): Placement[] {
+	const { namespace, id } = guardPartSubject(key.slice(LEDGER_PREFIX.length));
+	return [{ queue: ledgerQueue(namespace, id, record.period), score: -record.reportedAt }];
+}
+
+/** Kept for so long, and found when its budget goes. */
+export function usageKeyPlacement(record: UsageKeyRecord, key: string): Placement[] {
+	const { namespace, id } = guardPartSubject(key.slice(key.indexOf(":") + 1));
+	return [
+		{ queue: DUE_QUEUE, score: record.expiresAt },
+		{ queue: usageKeysQueue(namespace, id), score: record.expiresAt },
+	];
 }
 
 export const ticketPlacement = (record: TicketRecord): Placement[] =>
@@ -200,6 +295,7 @@ export const isClaimable = (record: ExecutionRecord): boolean =>
 	record.lifecyclePhase === "runnable" &&
 	record.eligibilityState === "eligible_now" &&
 	record.ownershipState === "unowned" &&
+	record.hold === null &&
 	!record.removing;
 
 /** Ascending: each step of priority is worth `agingMs` of waiting. */

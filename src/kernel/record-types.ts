@@ -1,30 +1,52 @@
 import { slotOf, trustedSlot } from "./ids.ts";
 import {
+	budgetPlacement,
 	executionPlacement,
+	holdForgottenAt,
+	holdPlacement,
 	laneHomePlacement,
+	ledgerPlacement,
 	type Placement,
+	quotaPlacement,
 	ticketPlacement,
 	untilDue,
+	usageKeyPlacement,
 	workerPlacement,
 } from "./placement.ts";
 import { attemptDefaults } from "./records/attempt.ts";
+import {
+	BUDGET_PREFIX,
+	budgetDefaults,
+	LEDGER_PREFIX,
+	ledgerEntryDefaults,
+	USAGE_KEY_PREFIX,
+	type UsageKeyRecord,
+	usageKeyDefaults,
+} from "./records/budget.ts";
 import { CLAIM_REQUEST_PREFIX, type ClaimRequestRecord, claimRequestDefaults } from "./records/claim-request.ts";
 import { ENGINES_KEY, ENGINES_SLOT, enginesDefaults } from "./records/engines.ts";
 import { EVENT_LOG_KEY, eventLogDefaults } from "./records/event-log.ts";
 import { type ExecutionRecord, executionDefaults } from "./records/execution.ts";
 import { decodeExecution, encodeExecution } from "./records/execution-text.ts";
 import { type GrantRecord, grantDefaults, grantForgottenAt } from "./records/grant.ts";
+import { namespaceOfGuardPart, slotOfGuardPart } from "./records/guard.ts";
+import { HOLD_PREFIX, type HoldRecord, holdDefaults } from "./records/hold.ts";
 import {
 	IDEMPOTENCY_KEY_PREFIX,
 	type IdempotencyKeyRecord,
 	idempotencyKeyDefaults,
 } from "./records/idempotency-key.ts";
 import { LANE_HOME_PREFIX, LANE_PREFIX, laneDefaults, laneHomeDefaults } from "./records/lane.ts";
+import { OUTBOX_PREFIX, type OutboxRecord, outboxDefaults } from "./records/outbox.ts";
+import { QUOTA_PREFIX, quotaDefaults, WINDOW_PREFIX, windowChunkDefaults } from "./records/quota.ts";
 import { decodeRecord, encodeRecord } from "./records/record.ts";
 import { TICKET_PREFIX, ticketDefaults } from "./records/ticket.ts";
+import { TURN_PREFIX, type TurnRecord, turnDefaults, turnForgottenAt } from "./records/turn.ts";
 import { slotOfWorkers, WORKER_PREFIX, workerDefaults, workerExpiresAt } from "./records/worker.ts";
 import { tickLaneHome } from "./rules/change-lane.ts";
 import { tickExecution } from "./rules/tick-execution.ts";
+import { tickBudget, tickQuota } from "./rules/tick-guard.ts";
+import { tickOutbox } from "./rules/tick-outbox.ts";
 import { tickTicket } from "./tickets.ts";
 import { expiring, type Tick } from "./ticking.ts";
 
@@ -42,7 +64,8 @@ interface RecordTypeEntry<R extends object> {
 	namespace?(record: R, name: string): string;
 	/** Whether commands are likely to come for it: an engine need not remember the others. */
 	isBusy?(record: R): boolean;
-	placement?(record: R): Placement[];
+	/** Where it is queued. */
+	placement?(record: R, key: string): Placement[];
 	/** What is done when something on it is due. */
 	tick?: Tick;
 	decode?(key: string, doc: string): R;
@@ -127,6 +150,75 @@ const RECORD_TYPES = {
 		placement: workerPlacement,
 		tick: expiring("worker_expiry", workerExpiresAt),
 	}),
+	budget: entry({
+		prefix: BUDGET_PREFIX,
+		defaults: budgetDefaults,
+		slot: slotOfGuardPart,
+		namespace: ofRecord,
+		isBusy: always,
+		placement: budgetPlacement,
+		tick: tickBudget,
+	}),
+	ledgerEntry: entry({
+		prefix: LEDGER_PREFIX,
+		defaults: ledgerEntryDefaults,
+		slot: slotOfGuardPart,
+		namespace: namespaceOfGuardPart,
+		placement: ledgerPlacement,
+	}),
+	usageKey: entry<UsageKeyRecord>({
+		prefix: USAGE_KEY_PREFIX,
+		defaults: usageKeyDefaults,
+		slot: slotOfGuardPart,
+		namespace: namespaceOfGuardPart,
+		placement: usageKeyPlacement,
+		tick: expiring<UsageKeyRecord>("key_expiry", ({ expiresAt }) => expiresAt),
+	}),
+	quota: entry({
+		prefix: QUOTA_PREFIX,
+		defaults: quotaDefaults,
+		slot: slotOfGuardPart,
+		namespace: ofRecord,
+		isBusy: always,
+		placement: quotaPlacement,
+		tick: tickQuota,
+	}),
+	windowChunk: entry({
+		prefix: WINDOW_PREFIX,
+		defaults: windowChunkDefaults,
+		slot: slotOfGuardPart,
+		namespace: namespaceOfGuardPart,
+		isBusy: always,
+	}),
+	hold: entry<HoldRecord>({
+		prefix: HOLD_PREFIX,
+		defaults: holdDefaults,
+		slot: slotOfGuardPart,
+		namespace: namespaceOfGuardPart,
+		isBusy: ({ givenBackAt }) => givenBackAt === 0,
+		placement: holdPlacement,
+		tick: expiring<HoldRecord>("hold_memory", (record) =>
+			record.givenBackAt > 0 ? holdForgottenAt(record) : Number.POSITIVE_INFINITY,
+		),
+	}),
+	outbox: entry<OutboxRecord>({
+		prefix: OUTBOX_PREFIX,
+		defaults: outboxDefaults,
+		slot: (name) => trustedSlot(name.slice(0, name.indexOf(","))),
+		namespace: ofRecord,
+		isBusy: always,
+		placement: ({ sendAt }) => untilDue(sendAt),
+		tick: tickOutbox,
+	}),
+	/** Each partition counts for itself. */
+	turn: entry<TurnRecord>({
+		prefix: TURN_PREFIX,
+		defaults: turnDefaults,
+		namespace: ofRecord,
+		isBusy: always,
+		placement: (record) => untilDue(turnForgottenAt(record)),
+		tick: expiring<TurnRecord>("turn_memory", turnForgottenAt),
+	}),
 	eventLog: entry({ prefix: EVENT_LOG_KEY, defaults: eventLogDefaults, isBusy: always }),
 	engines: entry({ prefix: ENGINES_KEY, defaults: enginesDefaults, slot: () => ENGINES_SLOT, isBusy: always }),
 };
@@ -171,7 +263,7 @@ export function encode(key: string, record: object): string {
 }
 
 /** Where a record is queued: a pure function of the record, so an index can always be rebuilt and checked. */
-export const placement = (key: string, record: object): Placement[] => typeOfKey(key)?.placement?.(record) ?? [];
+export const placement = (key: string, record: object): Placement[] => typeOfKey(key)?.placement?.(record, key) ?? [];
 
 /** Whether commands are likely to come for a record. What a later version made is none of ours to judge. */
 export function isBusy(key: string, record: object): boolean {

@@ -1,3 +1,4 @@
+import { isGuarded } from "./admission/guards.ts";
 import { isClaimable } from "./placement.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
 import { amend, type Key } from "./records/record.ts";
@@ -20,7 +21,9 @@ export function ensureTicket(tx: Tx, record: ExecutionRecord, now: number): void
 /** A new ticket that stands for this and whatever else waits beside it. */
 export function ticketFor(record: ExecutionRecord, now: number): TicketRecord {
 	const { namespace, lane, kind, requiredCapabilities, fairnessKey, priority, agingMs } = record;
-	return makeTicket({ namespace, lane, kind, requiredCapabilities, fairnessKey, priority, agingMs, turnAt: now });
+	const ticket = makeTicket({ namespace, lane, kind, requiredCapabilities, fairnessKey, priority, agingMs, turnAt: now });
+	if (isGuarded(record)) ticket.isGuarded = true;
+	return ticket;
 }
 
 /** Whether a record is work that only a ticket leads to. */

@@ -1,5 +1,8 @@
 import type { Outcome } from "./outcome.ts";
+import type { Breach, BudgetRecord } from "./records/budget.ts";
+import type { GuardName } from "./records/guard.ts";
 import type { LaneHomeRecord } from "./records/lane.ts";
+import type { OutboxRecord } from "./records/outbox.ts";
 import type { Key } from "./records/record.ts";
 import type { ScannerFilter } from "./scanner-filter.ts";
 import type { Duty } from "./timers.ts";
@@ -29,7 +32,14 @@ export type TickOutcome = Outcome<{
 }>;
 
 /** What a tick cannot do by itself, because it spans partitions. The record stays due until it is done. */
-export type Errand = { type: "spread_lane"; home: LaneHomeRecord };
+export type Errand =
+	| { type: "spread_lane"; home: LaneHomeRecord }
+	/** Tells a budget or quota what came by an outbox. */
+	| { type: "send"; key: Key<OutboxRecord>; record: OutboxRecord }
+	/** Releases what waits for a budget or quota, as much as there is room for. */
+	| { type: "release"; guard: GuardName; releaseAt: number }
+	/** Tells the holders of a budget that it refused a report. */
+	| { type: "breach"; budget: BudgetRecord; breach: Breach };
 
 /** What a type of record does when something on it is due. A tick that comes early, late or twice does no harm. */
 export type Tick = (tx: Tx, command: TickCommand, now: number) => TickOutcome;

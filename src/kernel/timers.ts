@@ -5,6 +5,7 @@ import { isQueued } from "./state.ts";
 export const DUTIES = [
 	"lease_expiry",
 	"grant_expiry",
+	"admission_repair",
 	"delayed_promoter",
 	"attempt_timeout",
 	"execution_deadline",
@@ -17,6 +18,14 @@ export const DUTIES = [
 	"grant_memory",
 	"ticket_check",
 	"lane_copies",
+	"budget_reset",
+	"budget_removal",
+	"quota_removal",
+	"breach",
+	"release",
+	"outbox",
+	"hold_memory",
+	"turn_memory",
 ] as const;
 
 export type Duty = (typeof DUTIES)[number];
@@ -46,6 +55,7 @@ export function timersOf(record: ExecutionRecord): Timer[] {
 		}
 		timers.push({ duty: "lease_expiry", at: record.lease.expiresAt });
 	} else {
+		if (record.hold && record.hold.until > 0) timers.push({ duty: "admission_repair", at: record.hold.until });
 		if (record.grant) timers.push({ duty: "grant_expiry", at: record.grant.expiresAt });
 		if (record.eligibilityState === "not_eligible_until_time")
 			timers.push({ duty: "delayed_promoter", at: record.delayUntil });

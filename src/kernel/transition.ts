@@ -1,3 +1,4 @@
+import { returnHold } from "./admission/returning.ts";
 import type { EmittedEvent, EventBody, EventType } from "./events.ts";
 import type { Attempt, AttemptEnd, ExecutionRecord, LeaseEnd } from "./records/execution.ts";
 import { amendExecution, executionKey } from "./records/execution.ts";
@@ -40,6 +41,7 @@ export function transition(
 ): ExecutionRecord {
 	changes.events = record.events + events.length;
 	const next = amendExecution(record, changes);
+	if (record.hold !== null && next.hold === null) returnHold(tx, record, deed.now);
 	let seq = record.events;
 	for (const event of events) tell(tx, next, ++seq, deed, event);
 	tx.put(executionKey(next.id), next);
@@ -76,6 +78,7 @@ export function takeLease(
 	const interrupted = copyOf(attempt);
 	interrupted.usedMs = (attempt.usedMs ?? 0) + Math.max(0, now - lease.acquiredAt);
 	changes.lease = null;
+	changes.hold = null;
 	changes.lastLease = end;
 	changes.attempt = interrupted;
 }
@@ -145,6 +148,9 @@ export function ending(
 	changes.delayUntil = 0;
 	changes.completedAt = now;
 	changes.grant = null;
+	changes.hold = null;
+	changes.blockedOn = "";
+	changes.turn = 0;
 	changes.blockingDetail = "";
 	changes.blockedAt = 0;
 	return changes;

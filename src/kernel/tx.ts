@@ -13,6 +13,8 @@ export interface Entry {
  * all of them are checked when the change is committed; writes are buffered, and dropped if the rule refuses.
  */
 export interface Tx {
+	/** Whether what lives in a slot lives in this partition. */
+	isHere(slot: number): boolean;
 	get<R extends object>(key: Key<R>): R | undefined;
 	/** Like `get`, but a stored record that cannot be read counts as absent: for scans that must not stop at one. */
 	getReadable<R extends object>(key: Key<R>): R | undefined;

@@ -62,7 +62,13 @@ export class Transaction implements Tx {
 	readonly #heads: QueueHeads;
 	readonly #scans: ReadonlyMap<string, Scan>;
 
-	constructor(cache: RecordCache, heads: QueueHeads, scans: ReadonlyMap<string, Scan>) {
+	/** `isHere` tells which slots belong to the partition. */
+	constructor(
+		readonly isHere: (slot: number) => boolean,
+		cache: RecordCache,
+		heads: QueueHeads,
+		scans: ReadonlyMap<string, Scan>,
+	) {
 		this.#cache = cache;
 		this.#heads = heads;
 		this.#scans = scans;

@@ -38,6 +38,9 @@ export function encodeExecution(record: ExecutionRecord): string {
 	if (record.requiredCapabilities !== defaults.requiredCapabilities)
 		doc += `,"requiredCapabilities":[${record.requiredCapabilities.map(quoted).join(",")}]`;
 	if (record.fairnessKey !== "") doc += `,"fairnessKey":${quoted(record.fairnessKey)}`;
+	if (record.budgets.length > 0) doc += `,"budgets":${JSON.stringify(record.budgets)}`;
+	if (record.quotas.length > 0) doc += `,"quotas":${JSON.stringify(record.quotas)}`;
+	if (record.reserve !== null) doc += `,"reserve":${JSON.stringify(record.reserve)}`;
 	if (record.flowId !== "") doc += `,"flowId":${quoted(record.flowId)}`;
 	if (record.tags !== defaults.tags) doc += `,"tags":${JSON.stringify(record.tags)}`;
 	if (record.policy !== defaults.policy) doc += `,"policy":${JSON.stringify(record.policy)}`;
@@ -50,6 +53,8 @@ export function encodeExecution(record: ExecutionRecord): string {
 	if (record.delayUntil !== 0) doc += `,"delayUntil":${record.delayUntil}`;
 	if (record.eligibleAt !== 0) doc += `,"eligibleAt":${record.eligibleAt}`;
 	if (record.deadlineFrom !== 0) doc += `,"deadlineFrom":${record.deadlineFrom}`;
+	if (record.blockedOn !== "") doc += `,"blockedOn":${quoted(record.blockedOn)}`;
+	if (record.turn !== 0) doc += `,"turn":${record.turn}`;
 	if (record.epoch !== 0) doc += `,"epoch":${record.epoch}`;
 	if (record.retries !== 0) doc += `,"retries":${record.retries}`;
 	if (record.reclaims !== 0) doc += `,"reclaims":${record.reclaims}`;
@@ -60,6 +65,7 @@ export function encodeExecution(record: ExecutionRecord): string {
 	if (attempt !== null) doc += `,"attempt":${attemptText(attempt)}`;
 	if (lease !== null) doc += `,"lease":${leaseText(lease, record)}`;
 	if (lastLease !== null) doc += `,"lastLease":${leaseEndText(lastLease)}`;
+	if (record.hold !== null) doc += `,"hold":${JSON.stringify(record.hold)}`;
 	if (record.grant !== null) doc += `,"grant":${JSON.stringify(record.grant)}`;
 	if (record.progress !== null) doc += `,"progress":${JSON.stringify(record.progress)}`;
 	if (record.failure !== null) doc += `,"failure":${JSON.stringify(record.failure)}`;
@@ -89,6 +95,7 @@ function attemptText(attempt: Attempt): string {
 function leaseText(lease: Lease, { attempt, epoch }: ExecutionRecord): string {
 	let text = `{"id":"${lease.id}","ttlMs":${lease.ttlMs},"acquiredAt":${lease.acquiredAt},"expiresAt":${lease.expiresAt}`;
 	if (lease.renewals !== undefined) text += `,"renewals":${lease.renewals}`;
+	if (lease.breach !== undefined) text += `,"breach":${JSON.stringify(lease.breach)}`;
 	if (lease.epoch !== epoch) text += `,"epoch":${lease.epoch}`;
 	if (lease.workerId !== attempt?.workerId) text += `,"workerId":${quotedName(lease.workerId)}`;
 	if (lease.instanceId !== attempt?.instanceId) text += `,"instanceId":${quotedName(lease.instanceId)}`;
@@ -96,9 +103,10 @@ function leaseText(lease: Lease, { attempt, epoch }: ExecutionRecord): string {
 	return `${text}}`;
 }
 
-function leaseEndText({ id, epoch, by, outcome, unknown }: LeaseEnd): string {
+function leaseEndText({ id, epoch, by, outcome, breach, unknown }: LeaseEnd): string {
 	let text = `{"id":"${id}","epoch":${epoch},"by":"${by}"`;
 	if (outcome !== undefined) text += `,"outcome":${JSON.stringify(outcome)}`;
+	if (breach !== undefined) text += `,"breach":${JSON.stringify(breach)}`;
 	if (unknown !== undefined) text += laterText(unknown);
 	return `${text}}`;
 }
@@ -161,9 +169,16 @@ const LEASE_FIELDS = fieldsOf<Required<Lease>>({
 	workerId: true,
 	instanceId: true,
 	renewals: true,
+	breach: true,
 });
 
-const LEASE_END_FIELDS = fieldsOf<Required<LeaseEnd>>({ id: true, epoch: true, by: true, outcome: true });
+const LEASE_END_FIELDS = fieldsOf<Required<LeaseEnd>>({
+	id: true,
+	epoch: true,
+	by: true,
+	outcome: true,
+	breach: true,
+});
 
 /** Moves what this version does not know into `unknown`, so that rules copy it whole; `part` was just parsed. */
 function setApart(part: { unknown?: LaterFields }, known: ReadonlySet<string>): void {

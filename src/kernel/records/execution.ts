@@ -9,6 +9,7 @@ import type {
 	TerminalOutcome,
 } from "../state.ts";
 import type { Tags } from "../tags.ts";
+import type { Amounts, OnHard } from "./budget.ts";
 import { assign, type Key } from "./record.ts";
 
 export type AttemptType = "initial" | "retry" | "reclaim" | "replay";
@@ -47,6 +48,23 @@ export interface Grant {
 	instanceId: string;
 }
 
+/** What budgets and quotas are asked for, and then give, so that an execution may run. */
+export interface Hold {
+	/** The id of the lease to be. */
+	id: string;
+	/** Until when it is being admitted; 0 once it is. */
+	until: number;
+	/** When the last of them admitted it. */
+	admittedAt: number;
+}
+
+/** A budget that a lease was admitted under refused a report. */
+export interface BudgetBreach {
+	budget: string;
+	dimension: string;
+	action: OnHard;
+}
+
 export interface Lease {
 	id: string;
 	epoch: number;
@@ -56,6 +74,8 @@ export interface Lease {
 	workerId: string;
 	instanceId: string;
 	renewals?: number;
+	/** Told with the next renewal. */
+	breach?: BudgetBreach;
 	unknown?: LaterFields;
 }
 
@@ -65,6 +85,8 @@ export interface LeaseEnd {
 	epoch: number;
 	by: "expired" | "revoked" | LeaseEndingOp | "timeout" | "deadline";
 	outcome?: Record<string, unknown>;
+	/** Set when a budget ended it. */
+	breach?: BudgetBreach;
 	unknown?: LaterFields;
 }
 
@@ -97,6 +119,11 @@ export interface ExecutionRecord {
 	requiredCapabilities: readonly string[];
 	/** Keys of one priority take turns; empty for work that waits by itself. */
 	fairnessKey: string;
+	/** Budgets and quotas that must admit it, each sorted, each once. */
+	budgets: readonly string[];
+	quotas: readonly string[];
+	/** What it wants reserved, by budget; null for nothing. */
+	reserve: Readonly<Record<string, Amounts>> | null;
 	/** The flow it is a member of; empty for work of its own. */
 	flowId: string;
 	tags: Tags;
@@ -128,7 +155,13 @@ export interface ExecutionRecord {
 	/** The last replay, which the deadline counts from; 0 while that is its creation. */
 	deadlineFrom: number;
 
+	/** The budget or quota it waits for; empty when it does not. */
+	blockedOn: string;
+	/** Its place among those that wait for one, where keys take turns; kept until it runs. */
+	turn: number;
+
 	attempt: Attempt | null;
+	hold: Hold | null;
 	grant: Grant | null;
 	lease: Lease | null;
 	lastLease: LeaseEnd | null;
@@ -160,6 +193,9 @@ export const executionDefaults: ExecutionRecord = {
 	agingMs: 1e12,
 	requiredCapabilities: Object.freeze([]) as readonly string[],
 	fairnessKey: "",
+	budgets: Object.freeze([]) as readonly string[],
+	quotas: Object.freeze([]) as readonly string[],
+	reserve: null,
 	flowId: "",
 	tags: Object.freeze({}) as Tags,
 	policy: Object.freeze({}) as Policy,
@@ -182,8 +218,11 @@ export const executionDefaults: ExecutionRecord = {
 	delayUntil: 0,
 	eligibleAt: 0,
 	deadlineFrom: 0,
+	blockedOn: "",
+	turn: 0,
 
 	attempt: null,
+	hold: null,
 	grant: null,
 	lease: null,
 	lastLease: null,
@@ -221,6 +260,9 @@ const copyOf = (record: ExecutionRecord): ExecutionRecord => ({
 	agingMs: record.agingMs,
 	requiredCapabilities: record.requiredCapabilities,
 	fairnessKey: record.fairnessKey,
+	budgets: record.budgets,
+	quotas: record.quotas,
+	reserve: record.reserve,
 	flowId: record.flowId,
 	tags: record.tags,
 	policy: record.policy,
@@ -241,7 +283,10 @@ const copyOf = (record: ExecutionRecord): ExecutionRecord => ({
 	delayUntil: record.delayUntil,
 	eligibleAt: record.eligibleAt,
 	deadlineFrom: record.deadlineFrom,
+	blockedOn: record.blockedOn,
+	turn: record.turn,
 	attempt: record.attempt,
+	hold: record.hold,
 	grant: record.grant,
 	lease: record.lease,
 	lastLease: record.lastLease,

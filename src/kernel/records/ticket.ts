@@ -1,3 +1,4 @@
+import { isGuarded } from "../admission/guards.ts";
 import { type ExecutionRecord, executionDefaults } from "./execution.ts";
 import { type Key, makeRecord } from "./record.ts";
 
@@ -14,6 +15,8 @@ export interface TicketRecord {
 	lane: string;
 	kind: string;
 	requiredCapabilities: readonly string[];
+	/** Whether budgets or quotas must admit what it stands for. */
+	isGuarded: boolean;
 	fairnessKey: string;
 	priority: number;
 	agingMs: number;
@@ -28,6 +31,7 @@ export const ticketDefaults: TicketRecord = {
 	lane: "default",
 	kind: "",
 	requiredCapabilities: executionDefaults.requiredCapabilities,
+	isGuarded: false,
 	fairnessKey: "",
 	priority: 0,
 	agingMs: 1e12,
@@ -42,7 +46,8 @@ export const isTicketKey = (key: string): key is Key<TicketRecord> => key.starts
 /** The length of the kind keeps apart a kind `a,b` under key `c` and a kind `a` under key `b,c`. */
 function ticketName(record: ExecutionRecord | TicketRecord): string {
 	const { namespace, lane, kind, requiredCapabilities, fairnessKey, priority } = record;
-	return `${namespace},${lane},${requiredCapabilities.join(" ")},${priority},${kind.length},${kind},${fairnessKey}`;
+	const guarded = "isGuarded" in record ? record.isGuarded : isGuarded(record);
+	return `${namespace},${lane},${guarded ? " " : ""}${requiredCapabilities.join(" ")},${priority},${kind.length},${kind},${fairnessKey}`;
 }
 
 export const ticketKey = (record: ExecutionRecord): Key<TicketRecord> => TICKET_PREFIX + ticketName(record);

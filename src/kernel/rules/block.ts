@@ -1,8 +1,9 @@
+import { blockFor } from "../admission/admitting.ts";
 import { BLOCKING_CAUSES, type BlockingCause, blockingCauseOf } from "../blocking.ts";
 import { Candidates } from "../candidates.ts";
 import type { Outcome } from "../outcome.ts";
 import { type ExecutionRecord, executionKey } from "../records/execution.ts";
-import { blocked, eligible } from "../state.ts";
+import { eligible } from "../state.ts";
 import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 
@@ -28,16 +29,12 @@ export interface BlockCommand {
 export type MoveOutcome = Outcome<{ moved: number }>;
 
 export function block(tx: Tx, { cause, queue, detail, actor }: BlockCommand, now: number): MoveOutcome {
-	const { eligibilityState, blockingReason: reason } = BLOCKING_CAUSES[cause];
 	const candidates = new Candidates(tx, [queue], MOVED_PER_STEP, now);
 	let moved = 0;
 	while (moved < MOVED_PER_STEP) {
 		const record = candidates.next();
 		if (!record) break;
-		const changes: Partial<ExecutionRecord> = blocked(eligibilityState, reason, record.attemptState);
-		changes.blockingDetail = detail;
-		changes.blockedAt = now;
-		transition(tx, record, changes, { now, actor }, { type: "blocked", reason, detail });
+		blockFor(tx, record, cause, {}, detail, { now, actor });
 		candidates.setAside();
 		moved += 1;
 	}
@@ -49,7 +46,7 @@ export interface UnblockCommand {
 	cause: BlockingCause;
 	/** A queue of blocked work. */
 	queue: string;
-	/** Of what waits in it, this; the first that do when left out. */
+	/** Of what waits in it, this; the first that do when left out. What waits for something else by now stays. */
 	keys?: readonly string[];
 	actor: string;
 }
@@ -63,6 +60,7 @@ export function unblock(tx: Tx, { cause, queue, actor, ...command }: UnblockComm
 		const record = tx.getReadable(executionKey(key));
 		if (!record || blockingCauseOf(record) !== cause) continue;
 		const changes: Partial<ExecutionRecord> = eligible(record.attemptState);
+		changes.blockedOn = "";
 		changes.blockingDetail = "";
 		changes.blockedAt = 0;
 		const { blockingReason: reason } = BLOCKING_CAUSES[cause];

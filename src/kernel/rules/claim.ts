@@ -1,9 +1,12 @@
+import { type AdmissionTerms, admit } from "../admission/admitting.ts";
+import { isGuarded } from "../admission/guards.ts";
 import { Candidates } from "../candidates.ts";
 import { type Leasing, lease } from "../leasing.ts";
 import { canServe, type Offer } from "../matching.ts";
 import type { Outcome } from "../outcome.ts";
 import { type ClaimRequestRecord, makeClaimRequest } from "../records/claim-request.ts";
 import type { ExecutionRecord } from "../records/execution.ts";
+import type { GuardName } from "../records/guard.ts";
 import { laneKey } from "../records/lane.ts";
 import { amend, type Key } from "../records/record.ts";
 import type { Tx } from "../tx.ts";
@@ -26,6 +29,7 @@ export interface ClaimCommand extends ClaimScope, Leasing {
 	/** Take the first whatever its size. */
 	atLeastOne: boolean;
 	request?: RequestOfCall;
+	admission?: AdmissionTerms;
 }
 
 /** Remembers what is taken, for whoever repeats the request; `call` is the same for all commands of one call. */
@@ -46,7 +50,14 @@ export type ClaimOutcome = Outcome<{
 	repeated?: true;
 	/** What stood at the head led nowhere and is gone now: it is worth looking again. */
 	cleared?: true;
+	/** What has yet to be admitted by budgets and quotas elsewhere. */
+	held?: ExecutionRecord[];
+	/** What was refused admission and set aside; `by` is to be looked at once more, if that is elsewhere. */
+	blocked?: { record: ExecutionRecord; by?: GuardName }[];
 }>;
+
+/** What one command sets aside at most, so that no unit grows with what waits at the head. */
+export const MOST_BLOCKED = 64;
 
 export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome {
 	const { request } = command;
@@ -54,28 +65,56 @@ export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome 
 	const copy = tx.get(laneKey(command.namespace, command.lane));
 	if (copy?.state === "paused") return { ok: true, executions: [], scores: [], lanePaused: true };
 
-	const candidates = new Candidates(tx, command.queues, command.max, now);
+	const candidates = new Candidates(tx, command.queues, wantedBy(command), now);
 	const executions: ExecutionRecord[] = [];
 	const scores: number[] = [];
+	const held: ExecutionRecord[] = [];
+	const blocked: NonNullable<Extract<ClaimOutcome, { ok: true }>["blocked"]> = [];
 	let bytes = 0;
-	while (executions.length < command.max) {
+	while (executions.length + held.length < command.max && blocked.length < MOST_BLOCKED) {
 		const record = candidates.next();
 		if (!record) break;
 		if (!isFor(command, record)) continue;
+		const taken = executions.length + held.length;
 		bytes += record.input?.size ?? 0;
-		if (bytes > command.inputBudget && !(command.atLeastOne && executions.length === 0)) break;
-		const uuid = command.leaseUuids[executions.length];
+		if (bytes > command.inputBudget && !(command.atLeastOne && taken === 0)) break;
+		const uuid = command.leaseUuids[taken];
 		if (uuid === undefined) break;
-		executions.push(lease(tx, record, command, uuid, now));
-		scores.push(candidates.score);
-		candidates.served();
+		if (!isGuarded(record)) {
+			executions.push(lease(tx, record, command, uuid, now));
+			scores.push(candidates.score);
+			candidates.served();
+			continue;
+		}
+		const admission = command.admission && admit(tx, record, uuid, false, command.admission, { now, actor: command.actor });
+		if (admission?.step === "admitted") {
+			executions.push(lease(tx, record, command, uuid, now, admission.hold));
+			scores.push(candidates.score);
+			candidates.served();
+		} else if (admission?.step === "held") {
+			held.push(admission.record);
+			candidates.served();
+		} else {
+			bytes -= record.input?.size ?? 0;
+			if (admission?.step !== "blocked") continue;
+			blocked.push(admission);
+			candidates.setAside();
+		}
 	}
 	if (request && executions.length > 0) {
 		const leases = executions.map(({ id, lease }): [string, string] => [id, lease?.id ?? ""]);
 		remember(tx, request, leases, now + command.leaseMs);
 	}
-	return { ok: true, executions, scores, ...(candidates.cleared ? { cleared: true } : undefined) };
+	const outcome: ClaimOutcome = { ok: true, executions, scores };
+	if (candidates.cleared) outcome.cleared = true;
+	if (held.length > 0) outcome.held = held;
+	if (blocked.length > 0) outcome.blocked = blocked;
+	return outcome;
 }
+
+/** More are looked at where it is known already that some will be set aside. */
+export const wantedBy = ({ max, admission }: Pick<ClaimCommand, "max" | "admission">): number =>
+	admission && (admission.refused.size > 0 || admission.unreadable.size > 0) ? max + MOST_BLOCKED : max;
 
 /** Whether another call under the same request id has taken something here, and it is not too long ago. */
 export function isRepeated(tx: Tx, { key, call }: RequestOfCall, now: number): boolean {

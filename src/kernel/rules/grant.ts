@@ -1,25 +1,42 @@
+import { type AdmissionTerms, admit, uuidOfHold } from "../admission/admitting.ts";
+import { isGuarded } from "../admission/guards.ts";
 import { Candidates } from "../candidates.ts";
 import { notActive } from "../fence.ts";
 import { makeId, trustedSlot } from "../ids.ts";
 import { lease } from "../leasing.ts";
 import { type Outcome, refuse } from "../outcome.ts";
-import { type ExecutionRecord, executionKey } from "../records/execution.ts";
+import { type ExecutionRecord, executionKey, type Hold } from "../records/execution.ts";
 import { type GrantRecord, grantKey, makeGrant } from "../records/grant.ts";
 import { laneKey } from "../records/lane.ts";
 import { amend } from "../records/record.ts";
 import { granted } from "../state.ts";
-import { transition } from "../transition.ts";
+import { type Deed, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
-import { type ClaimOutcome, type ClaimScope, isFor, isRepeated, type RequestOfCall, remember } from "./claim.ts";
+import {
+	type ClaimOutcome,
+	type ClaimScope,
+	isFor,
+	isRepeated,
+	MOST_BLOCKED,
+	type RequestOfCall,
+	remember,
+	wantedBy,
+} from "./claim.ts";
 
-export interface GrantCommand extends ClaimScope {
-	op: "grant";
+/** Whom work is reserved for, and how long. */
+export interface Granting {
+	/** The uuid of the grant, and of the lease to be. */
 	grantUuid: string;
 	grantTtlMs: number;
 	workerId: string;
 	instanceId: string;
+}
+
+export interface GrantCommand extends ClaimScope, Granting {
+	op: "grant";
 	actor: string;
 	request?: RequestOfCall;
+	admission?: AdmissionTerms;
 }
 
 /** Reserves the best there is for one worker, without leasing it: until it is accepted or lapses nobody else gets it. */
@@ -28,25 +45,57 @@ export function grant(tx: Tx, command: GrantCommand, now: number): ClaimOutcome 
 	if (request && isRepeated(tx, request, now)) return { ok: true, executions: [], scores: [], repeated: true };
 	if (tx.get(laneKey(command.namespace, command.lane))?.state === "paused")
 		return { ok: true, executions: [], scores: [], lanePaused: true };
-	const candidates = new Candidates(tx, command.queues, 1, now);
-	let record = candidates.next();
-	while (record && !isFor(command, record)) record = candidates.next();
-	if (!record) return { ok: true, executions: [], scores: [], ...(candidates.cleared ? { cleared: true } : undefined) };
+	const candidates = new Candidates(tx, command.queues, wantedBy({ ...command, max: 1 }), now);
+	const deed = { now, actor: command.actor };
+	const outcome: ClaimOutcome = { ok: true, executions: [], scores: [] };
+	for (let record = candidates.next(); record; record = candidates.next()) {
+		if (!isFor(command, record)) continue;
+		const admission = isGuarded(record)
+			? command.admission && admit(tx, record, command.grantUuid, true, command.admission, deed)
+			: ({ step: "admitted", hold: null } as const);
+		if (admission?.step === "blocked") {
+			(outcome.blocked ??= []).push(admission);
+			candidates.setAside();
+			if (outcome.blocked.length >= MOST_BLOCKED) break;
+		} else if (admission?.step === "held") {
+			outcome.held = [admission.record];
+			candidates.served();
+			break;
+		} else if (admission?.step === "admitted") {
+			const execution = grantTo(tx, record, command, deed, admission.hold);
+			outcome.executions.push(execution);
+			outcome.scores.push(candidates.score);
+			candidates.served();
+			if (request) remember(tx, request, [[record.id, execution.grant?.id ?? ""]], now + command.grantTtlMs);
+			break;
+		}
+	}
+	if (candidates.cleared) outcome.cleared = true;
+	return outcome;
+}
 
-	const { workerId, instanceId, namespace } = command;
-	const grantId = makeId("gr", command.grantUuid, trustedSlot(record.id));
-	const expiresAt = now + command.grantTtlMs;
+/** Makes an execution wait for one worker, with whatever admitted it. */
+export function grantTo(
+	tx: Tx,
+	record: ExecutionRecord,
+	{ grantUuid, grantTtlMs, workerId, instanceId }: Granting,
+	deed: Deed,
+	hold: Hold | null,
+): ExecutionRecord {
+	const { id: executionId, namespace } = record;
+	const grantId = makeId("gr", grantUuid, trustedSlot(executionId));
+	const expiresAt = deed.now + grantTtlMs;
 	const changes: Partial<ExecutionRecord> = granted(record.attemptState);
 	changes.grant = { id: grantId, expiresAt, workerId, instanceId };
-	const event = { type: "granted", grantId, expiresAt, workerId } as const;
-	const execution = transition(tx, record, changes, { now, actor: command.actor }, event);
-	const { score } = candidates;
+	if (hold) {
+		changes.hold = hold;
+		changes.blockingDetail = "";
+		changes.blockedAt = 0;
+	}
 	const key = grantKey(grantId);
 	tx.getFresh(key);
-	tx.put(key, makeGrant({ executionId: record.id, namespace, instanceId, expiresAt }));
-	if (request) remember(tx, request, [[record.id, grantId]], expiresAt);
-	candidates.served();
-	return { ok: true, executions: [execution], scores: [score] };
+	tx.put(key, makeGrant({ executionId, namespace, instanceId, expiresAt }));
+	return transition(tx, record, changes, deed, { type: "granted", grantId, expiresAt, workerId });
 }
 
 /** Whether a grant still holds its execution: nobody has accepted it yet, or whoever did still has the lease. */
@@ -82,7 +131,8 @@ export function acceptGrant(tx: Tx, command: AcceptGrantCommand, now: number): A
 	if (tx.get(laneKey(record.namespace, record.lane))?.state === "paused")
 		return refuse("lane_paused", { grantId, lane: record.lane });
 	const leasing = { workerId: grant.workerId, instanceId, leaseMs: command.leaseMs, actor: command.actor };
-	const execution = lease(tx, record, leasing, command.leaseUuid, now);
+	const uuid = record.hold ? uuidOfHold(record.hold) : command.leaseUuid;
+	const execution = lease(tx, record, leasing, uuid, now);
 	tx.put(grantKey(grantId), amend(known, { leaseId: execution.lease?.id ?? "" }));
 	return { ok: true, execution };
 }

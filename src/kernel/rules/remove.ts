@@ -1,3 +1,4 @@
+import { leaveLedgers } from "../admission/returning.ts";
 import { type Outcome, refuse } from "../outcome.ts";
 import { attemptKey } from "../records/attempt.ts";
 import { type Attempt, amendExecution, type ExecutionRecord, executionKey } from "../records/execution.ts";
@@ -59,6 +60,7 @@ function hide(tx: Tx, record: ExecutionRecord, deed: Deed): void {
 		// The key may by now belong to a later execution.
 		if (tx.get(key)?.executionId === record.id) tx.remove(key);
 	}
+	leaveLedgers(tx, record, deed.now);
 	tx.forget(record);
 	tx.emit({
 		namespace: record.namespace,

@@ -5,6 +5,7 @@ import type { TickCommand, TickOutcome } from "../ticking.ts";
 import { type Duty, timersOf } from "../timers.ts";
 import { type Deed, endAttemptIn, ending, leaseEvent, takeLease, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
+import { endAdmission } from "../admission/admitting.ts";
 import { endCancelled } from "./cancel.ts";
 import { endAttempt } from "./fail.ts";
 import { removeExecution } from "./remove.ts";
@@ -68,9 +69,19 @@ function perform(tx: Tx, record: ExecutionRecord, duty: Duty, jitter: number, de
 		case "grant_memory":
 		case "ticket_check":
 		case "lane_copies":
+		case "budget_reset":
+		case "budget_removal":
+		case "quota_removal":
+		case "breach":
+		case "release":
+		case "outbox":
+		case "hold_memory":
+		case "turn_memory":
 			return;
 		case "grant_expiry":
 			return lapseGrant(tx, record, deed);
+		case "admission_repair":
+			return endAdmission(tx, record, deed);
 	}
 }
 
@@ -87,6 +98,7 @@ function lapseGrant(tx: Tx, record: ExecutionRecord, deed: Deed): void {
 	const { id = "", instanceId = "" } = record.grant ?? {};
 	const changes: Partial<ExecutionRecord> = eligible(record.attemptState);
 	changes.grant = null;
+	changes.hold = null;
 	transition(tx, record, changes, deed, { type: "grant_lapsed", grantId: id, instanceId });
 }
 

@@ -1,0 +1,36 @@
+import type { Amounts, BudgetRecord } from "../records/budget.ts";
+
+/** Why a budget does not admit something. */
+export interface BudgetRefusal {
+	dimension: string;
+	/** For a person, naming the budget. */
+	detail: string;
+}
+
+/** Undefined when a budget, as it is now, admits work that wants so much reserved. */
+export function budgetRefusal(budget: BudgetRecord, wanted: Amounts | undefined): BudgetRefusal | undefined {
+	for (const dimension in budget.dimensions) {
+		const { hard } = budget.dimensions[dimension] ?? {};
+		const used = budget.used[dimension] ?? 0;
+		const reserved = budget.reserved[dimension] ?? 0;
+		const exhausted = budget.exhausted[dimension];
+		const spent = `budget ${budget.id}: ${dimension} ${used}${reserved > 0 ? ` used and ${reserved} reserved of ` : "/"}${hard ?? "no limit"}`;
+		if (exhausted) return { dimension, detail: `${spent}, report of ${exhausted.report} refused` };
+		if (hard === undefined) continue;
+		if (used + reserved >= hard) return { dimension, detail: spent };
+		const more = wanted?.[dimension] ?? 0;
+		if (used + reserved + more > hard) return { dimension, detail: `${spent}, reservation of ${more} does not fit` };
+	}
+	return undefined;
+}
+
+/** Adds amounts to others; what comes to nothing is left out. */
+export function addAmounts(to: Amounts, amounts: Amounts, sign: 1 | -1 = 1): Amounts {
+	const sums: Record<string, number> = { ...to };
+	for (const dimension in amounts) {
+		const sum = (sums[dimension] ?? 0) + sign * (amounts[dimension] ?? 0);
+		if (sum === 0) delete sums[dimension];
+		else sums[dimension] = sum;
+	}
+	return sums;
+}

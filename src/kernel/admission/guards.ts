@@ -1,0 +1,26 @@
+import type { Amounts } from "../records/budget.ts";
+import type { ExecutionRecord } from "../records/execution.ts";
+import { type GuardName, slotOfGuard } from "../records/guard.ts";
+import type { Tx } from "../tx.ts";
+
+/** Whether an execution must be admitted by a budget or a quota before it runs. */
+export const isGuarded = ({ budgets, quotas }: Pick<ExecutionRecord, "budgets" | "quotas">): boolean =>
+	budgets.length > 0 || quotas.length > 0;
+
+/** What admits an execution, in the order it is asked: budgets, then quotas, each by id. */
+export function guardsOf({ namespace, budgets, quotas }: ExecutionRecord): GuardName[] {
+	const guards: GuardName[] = [];
+	for (const id of budgets) guards.push({ kind: "budget", namespace, id });
+	for (const id of quotas) guards.push({ kind: "quota", namespace, id });
+	return guards;
+}
+
+/** What an execution wants reserved of a budget. */
+export const wantedOf = ({ reserve }: ExecutionRecord, { kind, id }: GuardName): Amounts | undefined =>
+	kind === "budget" ? reserve?.[id] : undefined;
+
+/** Whether all that admits an execution lives beside it, so that one step can do everything. */
+export const areHere = (tx: Tx, guards: readonly GuardName[]): boolean =>
+	guards.every((guard) => tx.isHere(slotOfGuard(guard)));
+
+export const guardText = ({ kind, namespace, id }: GuardName): string => `${kind} ${namespace},${id}`;
