@@ -162,6 +162,9 @@ export class Engine {
 
 		this.#errands = new ErrandQueue<Errand>({
 			spread_lane: { ...ERRANDS, run: ({ home }) => this.lanes.spread(home, PARTITION_PATIENCE_MS) },
+			send: { ...ERRANDS, run: async () => {} },
+			release: { ...ERRANDS, run: async () => {} },
+			breach: { ...ERRANDS, run: async () => {} },
 		});
 		this.#timers = this.#makeTimers();
 		this.#changes = this.#makeChangeRouter();

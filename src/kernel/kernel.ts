@@ -21,10 +21,10 @@ import { beat, registerWorker, removeWorker } from "./rules/register-worker.ts";
 import { remove } from "./rules/remove.ts";
 import { renew } from "./rules/renew.ts";
 import { replay } from "./rules/replay.ts";
-import { revokeLease } from "./rules/revoke-lease.ts";
 import { reserve, takeBack } from "./rules/reserve.ts";
-import { sent, settle } from "./rules/settle.ts";
+import { revokeLease } from "./rules/revoke-lease.ts";
 import { setTags } from "./rules/set-tags.ts";
+import { sent, settle } from "./rules/settle.ts";
 import { tick } from "./rules/tick.ts";
 import type { Tx } from "./tx.ts";
 

@@ -169,7 +169,8 @@ export function routeQueueSubject(queue: string): { namespace: string; requiredC
 }
 
 /** Where work waits for a budget or quota. */
-export const waitersQueue = (kind: GuardKind, namespace: string, id: string): string => blockedQueue(kind, namespace, id);
+export const waitersQueue = (kind: GuardKind, namespace: string, id: string): string =>
+	blockedQueue(kind, namespace, id);
 
 /** The budgets, or quotas, of a namespace, in the order they were made. */
 export const guardsQueue = (kind: GuardKind, namespace: string): string => `${kind}s,${namespace}`;
@@ -213,7 +214,8 @@ export function executionPlacement(record: ExecutionRecord): Placement[] {
 	}
 	const cause = blockingCauseOf(record);
 	if (cause === "route") places.push({ queue: routeQueue(record), score: queueScore(record) });
-	else if (cause) places.push({ queue: waitersQueue(cause, record.namespace, record.blockedOn), score: turnScore(record) });
+	else if (cause)
+		places.push({ queue: waitersQueue(cause, record.namespace, record.blockedOn), score: turnScore(record) });
 	return places;
 }
 
@@ -242,7 +244,7 @@ export function quotaPlacement(record: GuardRecord): Placement[] {
 	return places;
 }
 
-const guardPlacement = ({ namespace, id, createdAt, removeAt }: GuardRecord, kind: GuardKind): Placement[] =>
+const guardPlacement = ({ namespace, createdAt, removeAt }: GuardRecord, kind: GuardKind): Placement[] =>
 	removeAt > 0 ? [] : [{ queue: guardsQueue(kind, namespace), score: createdAt }];
 
 /** The first of some times, of which 0 is none. */

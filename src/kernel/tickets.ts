@@ -21,7 +21,16 @@ export function ensureTicket(tx: Tx, record: ExecutionRecord, now: number): void
 /** A new ticket that stands for this and whatever else waits beside it. */
 export function ticketFor(record: ExecutionRecord, now: number): TicketRecord {
 	const { namespace, lane, kind, requiredCapabilities, fairnessKey, priority, agingMs } = record;
-	const ticket = makeTicket({ namespace, lane, kind, requiredCapabilities, fairnessKey, priority, agingMs, turnAt: now });
+	const ticket = makeTicket({
+		namespace,
+		lane,
+		kind,
+		requiredCapabilities,
+		fairnessKey,
+		priority,
+		agingMs,
+		turnAt: now,
+	});
 	if (isGuarded(record)) ticket.isGuarded = true;
 	return ticket;
 }

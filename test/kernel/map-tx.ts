@@ -10,6 +10,8 @@ export class MapPartition {
 	/** Documents as a store would keep them, so that every record goes through JSON. */
 	readonly docs = new Map<string, string>();
 	readonly blobs = new Set<string>();
+	/** Which slots live here; all of them unless told otherwise. */
+	isHere: (slot: number) => boolean = () => true;
 	readonly events: ExecutionEvent[] = [];
 
 	/** Runs a command; what it wrote is kept if it was accepted. */
@@ -46,6 +48,10 @@ class MapTx implements Tx {
 
 	constructor(partition: MapPartition) {
 		this.#partition = partition;
+	}
+
+	isHere(slot: number): boolean {
+		return this.#partition.isHere(slot);
 	}
 
 	get wrote(): boolean {

@@ -30,7 +30,7 @@ function awaitErrands({ runners, lanes }: Engine): void {
 		runner.run = async (...given) => {
 			const outcome = await run(...given);
 			const { errand } = outcome as Partial<Extract<TickOutcome, { ok: true }>>;
-			if (errand) await lanes.spread(errand.home).catch(() => {});
+			if (errand?.type === "spread_lane") await lanes.spread(errand.home).catch(() => {});
 			return outcome;
 		};
 	}

@@ -39,6 +39,7 @@ export class IntermediateStates {
 
 	#watch(tx: Tx): Tx {
 		return {
+			isHere: (slot) => tx.isHere(slot),
 			get: (key) => tx.get(key),
 			getReadable: (key) => tx.getReadable(key),
 			getFresh: (key) => tx.getFresh(key),

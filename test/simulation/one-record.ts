@@ -6,6 +6,7 @@ export function oneRecord(id: string, record: ExecutionRecord | undefined): Tx {
 	const nothing = () => {};
 	const get = (key: string) => (key === id ? record : undefined);
 	return {
+		isHere: () => true,
 		get: get as Tx["get"],
 		getReadable: get as Tx["getReadable"],
 		getFresh: get as Tx["getFresh"],

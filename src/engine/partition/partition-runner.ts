@@ -80,6 +80,7 @@ export class PartitionRunner {
 	readonly #options: RunnerOptions;
 	readonly #memory: PartitionMemory;
 	readonly #sender: BatchSender;
+	readonly #isHere: (slot: number) => boolean;
 	readonly #scans = new PendingScans();
 	readonly #mostSetAside: number;
 	readonly #waiting: WaitingCommands;
@@ -101,6 +102,8 @@ export class PartitionRunner {
 
 	constructor(options: RunnerOptions) {
 		this.#options = options;
+		const { partition, store } = options;
+		this.#isHere = (slot) => slot % store.partitions === partition;
 		this.#memory = new PartitionMemory(options.cacheCapacity, options.kernel, options.onCorrupt);
 		this.#waiting = new WaitingCommands(2 * options.store.writesPerBatch);
 		this.#mostSetAside = Math.min(MOST_SET_ASIDE, options.cacheCapacity / 2);
@@ -361,7 +364,7 @@ export class PartitionRunner {
 		const { writesPerBatch } = this.#options.store;
 		while (taken < waiting.length && batch.size < writesPerBatch && setAside.length < this.#mostSetAside) {
 			const running = waiting[taken] as Running;
-			const tx = new Transaction(this.#memory.cache, this.heads, this.#memory.scans);
+			const tx = new Transaction(this.#isHere, this.#memory.cache, this.heads, this.#memory.scans);
 			const ran = running.isOver ? "failed" : this.#runRule(running, tx, now);
 			if (ran === "missing") {
 				needs.add(tx);

@@ -45,6 +45,8 @@ export interface WrittenRecord {
  * command, so it makes nothing before it is needed, and lists are searched: a rule touches few records.
  */
 export class Transaction implements Tx {
+	/** Which slots belong to the partition. */
+	readonly isHere: (slot: number) => boolean;
 	readonly reads: [key: string, version: number][] = [];
 	/** What was in memory of each record read, in the same order. */
 	readonly found: (CachedRecord | undefined)[] = [];
@@ -62,13 +64,13 @@ export class Transaction implements Tx {
 	readonly #heads: QueueHeads;
 	readonly #scans: ReadonlyMap<string, Scan>;
 
-	/** `isHere` tells which slots belong to the partition. */
 	constructor(
-		readonly isHere: (slot: number) => boolean,
+		isHere: (slot: number) => boolean,
 		cache: RecordCache,
 		heads: QueueHeads,
 		scans: ReadonlyMap<string, Scan>,
 	) {
+		this.isHere = isHere;
 		this.#cache = cache;
 		this.#heads = heads;
 		this.#scans = scans;

@@ -23,8 +23,5 @@ export function asOf(budget: BudgetRecord, now: number): BudgetRecord {
 
 /** Begins a new period: what was spent is forgotten, what was promised stays. */
 export function reset(budget: BudgetRecord, now: number, nextResetAt = budget.nextResetAt): BudgetRecord {
-	return releasing(
-		amend(budget, { used: {}, exhausted: {}, period: budget.period + 1, nextResetAt }),
-		now,
-	);
+	return releasing(amend(budget, { used: {}, exhausted: {}, period: budget.period + 1, nextResetAt }), now);
 }

@@ -57,14 +57,23 @@ export function refusalBy(
 	const current = trimWindow(tx, quota, now);
 	const refusal = quotaRefusal(current, now);
 	const next = refusal
-		? refusing(current, now, refusal.freeAt === undefined ? undefined : refusal.freeAt + Math.floor(jitter * current.jitterMs))
+		? refusing(
+				current,
+				now,
+				refusal.freeAt === undefined ? undefined : refusal.freeAt + Math.floor(jitter * current.jitterMs),
+			)
 		: current;
 	if (next !== quota) tx.put(key, next);
 	return refusal?.detail;
 }
 
 /** Gives what was asked for, of which there is enough. What nobody limits any more is given without a trace. */
-export function take(tx: Tx, guard: GuardName, { executionId, holdId, wanted, isGrant }: HoldRequest, now: number): void {
+export function take(
+	tx: Tx,
+	guard: GuardName,
+	{ executionId, holdId, wanted, isGrant }: HoldRequest,
+	now: number,
+): void {
 	const { kind, namespace, id } = guard;
 	const fields: Partial<HoldRecord> = { executionId, since: now };
 	if (isGrant) fields.isGrant = true;

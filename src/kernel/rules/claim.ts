@@ -86,7 +86,8 @@ export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome 
 			candidates.served();
 			continue;
 		}
-		const admission = command.admission && admit(tx, record, uuid, false, command.admission, { now, actor: command.actor });
+		const admission =
+			command.admission && admit(tx, record, uuid, false, command.admission, { now, actor: command.actor });
 		if (admission?.step === "admitted") {
 			executions.push(lease(tx, record, command, uuid, now, admission.hold));
 			scores.push(candidates.score);

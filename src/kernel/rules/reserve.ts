@@ -1,9 +1,9 @@
 import { ask, giveBack, type HoldAnswer, type HoldRequest, type Jitter } from "../admission/holding.ts";
+import { forgetSpender } from "../admission/ledger.ts";
 import type { Outcome } from "../outcome.ts";
 import type { GuardName } from "../records/guard.ts";
-import { forgetSpender } from "../admission/ledger.ts";
-import type { OutboxRecord } from "../records/outbox.ts";
 import { holdKey } from "../records/hold.ts";
+import type { OutboxRecord } from "../records/outbox.ts";
 import type { Tx } from "../tx.ts";
 
 export interface ReserveCommand {

@@ -1,3 +1,4 @@
+import { endAdmission } from "../admission/admitting.ts";
 import { DEFAULT_MAX_RECLAIMS } from "../policy.ts";
 import { type ExecutionRecord, executionKey } from "../records/execution.ts";
 import { eligible } from "../state.ts";
@@ -5,7 +6,6 @@ import type { TickCommand, TickOutcome } from "../ticking.ts";
 import { type Duty, timersOf } from "../timers.ts";
 import { type Deed, endAttemptIn, ending, leaseEvent, takeLease, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
-import { endAdmission } from "../admission/admitting.ts";
 import { endCancelled } from "./cancel.ts";
 import { endAttempt } from "./fail.ts";
 import { removeExecution } from "./remove.ts";

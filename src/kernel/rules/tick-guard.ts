@@ -40,7 +40,9 @@ export function tickBudget(tx: Tx, { key }: TickCommand, now: number): TickOutco
 export function tickQuota(tx: Tx, { key }: TickCommand, now: number): TickOutcome {
 	const quota = tx.get(key as Key<QuotaRecord>);
 	if (!quota) return { ok: true };
-	return tickRelease(tx, key, quota, "quota", now) ?? (isGone(quota) ? removeQuota(tx, key, quota, now) : notYet(quota));
+	return (
+		tickRelease(tx, key, quota, "quota", now) ?? (isGone(quota) ? removeQuota(tx, key, quota, now) : notYet(quota))
+	);
 }
 
 function notYet({ releaseAt }: GuardRecord): TickOutcome {
