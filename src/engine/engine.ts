@@ -10,8 +10,13 @@ import type { ExecutionRecord } from "../kernel/records/execution.ts";
 import { filterName, type ScannerFilter } from "../kernel/scanner-filter.ts";
 import type { Errand } from "../kernel/ticking.ts";
 import type { Store } from "../store/port.ts";
+import { Admissions } from "./admission/admissions.ts";
+import { BreachTeller } from "./admission/breach-teller.ts";
+import { OutboxSender } from "./admission/outbox-sender.ts";
 import { BlockedMover } from "./blocking/blocked-mover.ts";
+import { GuardReleaser } from "./blocking/guard-releaser.ts";
 import { RouteBlocker } from "./blocking/route-blocker.ts";
+import { UnblockScanner } from "./blocking/unblock-scanner.ts";
 import { ChangeRouter } from "./change-router.ts";
 import { ClaimDispatcher } from "./claims/claim-dispatcher.ts";
 import { ClaimRequests } from "./claims/claim-requests.ts";
@@ -104,6 +109,9 @@ export class Engine {
 	readonly nameLimits: NameLimits;
 	readonly heartbeats: WorkerHeartbeats;
 	readonly routes: RouteBlocker;
+	/** Releases what waits for budgets and quotas. */
+	readonly releaser: GuardReleaser;
+	readonly outbox: OutboxSender;
 	readonly watchers = new Watchers();
 	readonly counters: EngineCounters = { commands: 0, units: 0, commits: 0, lost: 0, worstLosses: 0 };
 	readonly duties = new DutyLog();
@@ -114,9 +122,13 @@ export class Engine {
 	readonly grantRequests: ClaimRequests<GrantView>;
 	/** Told of every unit that was committed. */
 	onCommitted: ((unit: UnitDraft) => void) | undefined;
+	/** Told of holders that hear of a breached budget by nothing else. */
+	onBreach: ((record: ExecutionRecord) => void) | undefined;
 	/** Counts what happens here; whoever wants metrics sets it. */
 	observer: EngineObserver | undefined;
 	readonly pausedLanes: PausedLanes;
+	readonly #mover: BlockedMover;
+	readonly #breaches: BreachTeller;
 	readonly #timers: TimerService;
 	readonly #errands: ErrandQueue<Errand>;
 	readonly #changes: ChangeRouter;
@@ -150,7 +162,10 @@ export class Engine {
 		this.lanes = new LaneKeeper(this.runners);
 		this.registry = new Registry({ runners: this.runners, kernel: this.kernel, clock: this.clock });
 		this.workerLimit = new WorkerLimit(this.registry, this.clock, options.limits?.workers);
+		this.#mover = this.#makeMover();
 		this.routes = this.#makeRoutes();
+		this.releaser = this.#makeReleaser();
+		this.outbox = new OutboxSender((slot) => this.runnerOfSlot(slot), this.clock);
 		this.heartbeats = this.#makeHeartbeats();
 
 		this.pausedLanes = this.#makePausedLanes();
@@ -160,11 +175,19 @@ export class Engine {
 		this.claimRequests = new ClaimRequests({ ...requests, kind: leaseRequests });
 		this.grantRequests = new ClaimRequests({ ...requests, kind: grantRequests });
 
+		this.#breaches = new BreachTeller({
+			runners: this.runners,
+			kernel: this.kernel,
+			onTold: (record) => this.onBreach?.(record),
+		});
 		this.#errands = new ErrandQueue<Errand>({
 			spread_lane: { ...ERRANDS, run: ({ home }) => this.lanes.spread(home, PARTITION_PATIENCE_MS) },
-			send: { ...ERRANDS, run: async () => {} },
-			release: { ...ERRANDS, run: async () => {} },
-			breach: { ...ERRANDS, run: async () => {} },
+			send: { ...ERRANDS, run: ({ key, record }) => this.outbox.send([{ key, record }]) },
+			release: {
+				...ERRANDS,
+				run: async ({ guard, releaseAt }) => void (await this.releaser.release(guard, releaseAt)),
+			},
+			breach: { ...ERRANDS, run: ({ budget, breach }) => this.#breaches.tell(budget, breach) },
 		});
 		this.#timers = this.#makeTimers();
 		this.#changes = this.#makeChangeRouter();
@@ -198,12 +221,29 @@ export class Engine {
 		return Array.from({ length: partitions }, (_, partition) => make(partition));
 	}
 
+	#makeMover(): BlockedMover {
+		const { runners, kernel } = this;
+		return new BlockedMover({
+			runners,
+			kernel,
+			work: () => this.dispatcher.work,
+			onFailure: (error) => this.#unblockFailed(error),
+		});
+	}
+
+	#makeReleaser(): GuardReleaser {
+		const { runners, kernel } = this;
+		return new GuardReleaser({ runners, kernel, onFailure: (error) => this.#unblockFailed(error) });
+	}
+
+	#unblockFailed(error: unknown): void {
+		this.#scanners.failed("unblock", "blocked work could not be moved", error);
+	}
+
 	#makeRoutes(): RouteBlocker {
-		const { runners, kernel, clock, registry, scannerFilter } = this;
-		const onFailure = (error: unknown) =>
-			this.#scanners.failed("unblock", "work nobody can serve could not be moved", error);
-		const mover = new BlockedMover({ runners, kernel, work: () => this.dispatcher.work, onFailure });
-		return new RouteBlocker({ runners, clock, registry, mover, scannerFilter, onFailure });
+		const { runners, clock, registry } = this;
+		const onFailure = (error: unknown) => this.#unblockFailed(error);
+		return new RouteBlocker({ runners, clock, registry, mover: this.#mover, onFailure });
 	}
 
 	#makeHeartbeats(): WorkerHeartbeats {
@@ -232,6 +272,9 @@ export class Engine {
 			shared: this.store.shared,
 			preferred: (lane) => this.#preferences.inLane(lane),
 			examine: (namespace, places) => this.routes.examine(namespace, places),
+			admissions: new Admissions((slot) => this.runnerOfSlot(slot)),
+			random: this.random,
+			onBlocked: (guard, records) => void this.releaser.recheck(guard, records),
 			onPaused: (partition, namespace, lane) => this.pausedLanes.found(partition, namespace, lane),
 			onSkipped: (partition, error) => {
 				this.observer?.skipped();
@@ -272,13 +315,22 @@ export class Engine {
 	}
 
 	#makeScanners(sweepMs: number | undefined): Scanners {
-		const { runners, kernel, clock, routes, duties, scannerFilter } = this;
+		const { runners, kernel, clock, routes, releaser, duties, scannerFilter } = this;
+		const unblock = new UnblockScanner({
+			mover: this.#mover,
+			scannerFilter,
+			releases: {
+				budget: (places, filter) => releaser.releaseFound("budget", places, filter),
+				quota: (places, filter) => releaser.releaseFound("quota", places, filter),
+				route: (places, filter) => routes.releaseFound(places, filter),
+			},
+		});
 		return new Scanners({
 			engineId: this.#engineId,
 			runners,
 			kernel,
 			clock,
-			routes,
+			unblock,
 			duties,
 			scannerFilter,
 			sweepMs,
@@ -346,7 +398,8 @@ export class Engine {
 
 	/** True when nothing runs and nothing is due. */
 	get idle(): boolean {
-		return this.runners.every((runner) => runner.idle) && this.#timers.idle && this.#errands.idle;
+		const { runners, outbox } = this;
+		return runners.every((runner) => runner.idle) && this.#timers.idle && this.#errands.idle && outbox.idle;
 	}
 
 	get closed(): boolean {
@@ -366,6 +419,7 @@ export class Engine {
 		this.#closed = true;
 		this.#changes.close();
 		this.#scanners.close();
+		this.routes.close();
 		this.heartbeats.close();
 		this.dispatcher.close();
 		this.watchers.changedAll();
@@ -393,6 +447,7 @@ export class Engine {
 
 	#committed(unit: UnitDraft, partition: number): void {
 		this.#changes.committed(unit, partition);
+		this.outbox.committed(unit);
 		if (unit.events.length > 0) this.throughput.take(unit);
 		this.onCommitted?.(unit);
 		this.observer?.unit(unit);

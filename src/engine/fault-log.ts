@@ -5,6 +5,7 @@ export type FaultClass =
 	| "a record cannot be read"
 	| "a record cannot be read, so its index entries are left alone"
 	| "blocked work could not be looked over"
+	| "blocked work could not be moved"
 	| "events could not be trimmed"
 	| "index entries were mended"
 	| "items that keep failing are parked for a minute"
@@ -16,7 +17,6 @@ export type FaultClass =
 	| "the sweep failed and will be made again"
 	| "what is due could not be done and is tried again"
 	| "what is due could not be looked at"
-	| "work nobody can serve could not be moved"
 	| "workers could not be kept registered";
 
 /** A line about one class of faults. */

@@ -1,5 +1,5 @@
 import type { WorkerNotice } from "../contract/replies.ts";
-import { noticeFor } from "../kernel/reading.ts";
+import { breachNotice, type HolderNotice, noticeFor } from "../kernel/reading.ts";
 import { type ExecutionRecord, executionKey } from "../kernel/records/execution.ts";
 import { isFor, isWithin } from "../kernel/target.ts";
 import type { UnitDraft } from "./partition/unit-draft.ts";
@@ -46,11 +46,19 @@ export class HolderNotices {
 			const record = unit.writeOf(executionKey(executionId))?.record as ExecutionRecord | undefined;
 			const meant = record && isFor(record, undefined) && noticeFor(body, record);
 			if (!meant) continue;
-			const { instanceId, ...notice } = meant;
-			const message = { instanceId, namespace: record.namespace, notice };
-			if (this.#listeners.has(instanceId)) this.#deliver(message);
-			else this.#say?.(JSON.stringify(message));
+			this.#send(meant, record.namespace);
 		}
+	}
+
+	/** A budget refused a report, and whoever holds this goes on. */
+	tellOfBreach(record: ExecutionRecord): void {
+		this.#send(breachNotice(record), record.namespace);
+	}
+
+	#send({ instanceId, ...notice }: HolderNotice, namespace: string): void {
+		const message = { instanceId, namespace, notice };
+		if (this.#listeners.has(instanceId)) this.#deliver(message);
+		else this.#say?.(JSON.stringify(message));
 	}
 
 	/** Another engine, or this one, said so; or somebody else, whom nobody understands. */

@@ -41,6 +41,7 @@ export class LocalBackend implements Backend {
 		const notices = new HolderNotices(store.say && ((text) => store.say?.(text)));
 		store.onSaid?.((text) => notices.hear(text));
 		engine.onCommitted = (unit) => notices.tell(unit);
+		engine.onBreach = (record) => notices.tellOfBreach(record);
 		this.#session = new Session(engine, notices, retentionMs, caller);
 		const calls = callsAt(this.#session);
 		this.executions = calls.executions;

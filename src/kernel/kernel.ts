@@ -4,6 +4,7 @@ import type { Placement } from "./placement.ts";
 import { isBusy, placement } from "./record-types.ts";
 import { announce, withdraw } from "./rules/announce.ts";
 import { block, unblock } from "./rules/block.ts";
+import { breach, breachTold } from "./rules/breach.ts";
 import { cancel } from "./rules/cancel.ts";
 import { changeLane, confirmLane, copyLane } from "./rules/change-lane.ts";
 import { changePriority } from "./rules/change-priority.ts";
@@ -14,6 +15,7 @@ import { createMany } from "./rules/create-many.ts";
 import { fail } from "./rules/fail.ts";
 import { acceptGrant, grant } from "./rules/grant.ts";
 import { delay, release } from "./rules/hand-back.ts";
+import { looked } from "./rules/looked.ts";
 import { noteTrim } from "./rules/note-trim.ts";
 import { probeWrite } from "./rules/probe-write.ts";
 import { progress } from "./rules/progress.ts";
@@ -58,6 +60,9 @@ const rules = {
 	takeBack,
 	settle,
 	sent,
+	looked,
+	breach,
+	breachTold,
 	block,
 	unblock,
 	noteTrim,

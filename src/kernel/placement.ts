@@ -67,7 +67,7 @@ export function classOfQueue(queue: string): WorkClass {
 	const namespaceEnd = queue.indexOf(",", ELIGIBLE.length);
 	const laneEnd = queue.indexOf(",", namespaceEnd + 1);
 	const capabilitiesEnd = queue.indexOf(",", laneEnd + 1);
-	const guarded = queue.charAt(laneEnd + 1) === " ";
+	const guarded = isGuardedQueue(queue);
 	const capabilities = queue.slice(laneEnd + (guarded ? 2 : 1), capabilitiesEnd);
 	return {
 		namespace: queue.slice(ELIGIBLE.length, namespaceEnd),
@@ -76,6 +76,12 @@ export function classOfQueue(queue: string): WorkClass {
 		kind: queue.slice(capabilitiesEnd + 1),
 		isGuarded: guarded,
 	};
+}
+
+/** Whether work in an eligible queue must be admitted by budgets or quotas. */
+export function isGuardedQueue(queue: string): boolean {
+	const laneEnd = queue.indexOf(",", queue.indexOf(",", ELIGIBLE.length) + 1);
+	return queue.charAt(laneEnd + 1) === " ";
 }
 
 /** Names made lately; see `sameName`. */

@@ -2,6 +2,7 @@ import type { EventBody } from "./events.ts";
 import { type Outcome, refuse } from "./outcome.ts";
 import type { Payload } from "./payload.ts";
 import { isClaimable } from "./placement.ts";
+import type { OnHard } from "./records/budget.ts";
 import { type ExecutionRecord, eligibleSince, type LeaseEnd } from "./records/execution.ts";
 import type { LaneRecord, LaneState } from "./records/lane.ts";
 import { hasEnded, type OwnershipState, type StateFields } from "./state.ts";
@@ -69,11 +70,15 @@ export function resultOf(record: ExecutionRecord): Outcome<{ result: Payload }> 
 
 /** What the holder of a lease must hear of at once, and which instance that is. */
 export interface HolderNotice {
-	type: "cancel_requested" | "lease_lost";
+	type: "cancel_requested" | "lease_lost" | "budget_breach";
 	instanceId: string;
 	executionId: string;
 	leaseId: string;
 	epoch: number;
+	/** Of a breach: which budget and dimension, and what becomes of the holder. */
+	budget?: string;
+	dimension?: string;
+	action?: OnHard;
 	/** The caller's words for a cancel; else how the lease ended: expired, revoked, timeout, deadline, cancel. */
 	reason: string;
 }
@@ -87,6 +92,7 @@ export function leaseEndOf(event: EventBody, { lastLease }: ExecutionRecord): Le
 export function noticeFor(event: EventBody, record: ExecutionRecord): HolderNotice | undefined {
 	const { lease, lastLease, attempt } = record;
 	if (event.type === "cancel_requested" && lease) {
+		if (lease.breach) return breachNotice(record);
 		return {
 			type: "cancel_requested",
 			instanceId: lease.instanceId,
@@ -98,6 +104,7 @@ export function noticeFor(event: EventBody, record: ExecutionRecord): HolderNoti
 	}
 	const ended = leaseEndOf(event, record);
 	if (!ended || !lastLease || !attempt || event.actor === attempt.instanceId) return undefined;
+	if (lastLease.breach) return { ...breachNotice(record, lastLease), instanceId: attempt.instanceId };
 	return {
 		type: "lease_lost",
 		instanceId: attempt.instanceId,
@@ -106,4 +113,15 @@ export function noticeFor(event: EventBody, record: ExecutionRecord): HolderNoti
 		epoch: lastLease.epoch,
 		reason: ended,
 	};
+}
+
+/** What the holder of work that was admitted under a budget hears of a breach of it. */
+export function breachNotice(
+	{ id, lease }: ExecutionRecord,
+	{ id: leaseId, epoch, breach }: Pick<LeaseEnd, "id" | "epoch" | "breach"> = lease ?? { id: "", epoch: 0 },
+): HolderNotice {
+	const { budget = "", dimension = "", action = "block" } = breach ?? {};
+	const instanceId = lease?.instanceId ?? "";
+	const reason = `budget ${budget}: ${dimension} is exhausted`;
+	return { type: "budget_breach", instanceId, executionId: id, leaseId, epoch, budget, dimension, action, reason };
 }

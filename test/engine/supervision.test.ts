@@ -84,14 +84,16 @@ describe("a scanner that breaks down", () => {
 
 	it("keeps no other from its turn, and comes to its own with the next sweep", async () => {
 		const member = await begin();
-		const { routes } = member.engine;
-		const { runOnce } = routes;
-		routes.runOnce = () => Promise.reject(new TypeError("a mistake in the program"));
+		const { queues } = group.store;
+		group.store.queues = async (partition, prefix) => {
+			if (prefix === "blocked,") throw new TypeError("a mistake in the program");
+			return queues.call(group.store, partition, prefix);
+		};
 		await group.clock.advance(SWEEP_MS + 1000);
 		expect(await rowOf(member, "unblock")).toMatchObject({ runs: 0, errors: 1 });
 		expect(await rowOf(member, "index_reconciler")).toMatchObject({ runs: 1, errors: 0 });
 		expect(faults).toEqual(["blocked work could not be looked over"]);
-		routes.runOnce = runOnce;
+		group.store.queues = queues;
 		await group.clock.advance(SWEEP_MS);
 		expect(await rowOf(member, "unblock")).toMatchObject({ runs: 1, errors: 1 });
 	});

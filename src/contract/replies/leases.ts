@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { ON_HARD } from "../../kernel/records/budget.ts";
 import { error } from "./errors.ts";
 import { at, attemptType, count, one, publicState, tags } from "./parts.ts";
 
@@ -32,12 +33,20 @@ export const grant = Type.Object({ grantId: Type.String(), executionId: Type.Str
 /** Work reserved for one worker, until it accepts it or the grant lapses. */
 export interface GrantView extends Static<typeof grant> {}
 
+const action = one(ON_HARD);
+
+const budgetBreach = Type.Object(
+	{ budget: Type.String(), dimension: Type.String(), action },
+	{ description: "A budget that it was admitted under refused a report; with ok false where that ended the lease" },
+);
+
 export const renewed = Type.Object({
 	executionId: Type.String(),
 	ok: Type.Boolean(),
 	expiresAt: optional(at),
 	cancelRequested: optional(Type.Literal(true)),
 	reason: optional(Type.String()),
+	budgetBreach: optional(budgetBreach),
 	error: optional(error),
 });
 
@@ -55,11 +64,14 @@ export const completedItem = Type.Object({
 export interface CompletedItem extends Static<typeof completedItem> {}
 
 export const notice = Type.Object({
-	type: one(["cancel_requested", "lease_lost"]),
+	type: one(["cancel_requested", "lease_lost", "budget_breach"]),
 	executionId: Type.String(),
 	leaseId: Type.String(),
 	epoch: count,
 	reason: Type.String(),
+	budget: optional(Type.String({ description: "Of a breach: the budget that refused a report" })),
+	dimension: optional(Type.String()),
+	action: optional(action),
 });
 
 /** Something a worker should know at once about work it holds. */

@@ -4,7 +4,6 @@ import { blockedQueuePrefix, classOfQueue, routeQueue, routeQueueSubject } from 
 import { workerExpiresAt } from "../../kernel/records/worker.ts";
 import { MOVED_PER_STEP } from "../../kernel/rules/block.ts";
 import type { ScannerFilter } from "../../kernel/scanner-filter.ts";
-import type { Scanner } from "../duties/scanner.ts";
 import type { Registry, WorkerOffer } from "../fleet/registry.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import type { BlockedMover, Move, Moving, Place } from "./blocked-mover.ts";
@@ -14,13 +13,9 @@ export interface RouteBlockerOptions {
 	clock: Clock;
 	registry: Registry;
 	mover: BlockedMover;
-	/** What passes are restricted to; left out when they are not. */
-	scannerFilter: ScannerFilter | undefined;
 	onFailure(error: unknown): void;
 }
 
-/** How many partitions it has never looked at a pass looks at. */
-const FIRST_LOOKS = 32;
 const MOST_REMEMBERED = 4096;
 
 /** What somebody who came could not be given, because a partition did not answer, is tried again this often. */
@@ -34,15 +29,10 @@ const OWED_AGAIN_MS = 1000;
  * The registry lives in a partition of its own, so a worker may come between the look at it and the move. Therefore
  * whoever moved work aside looks once more, and whoever comes releases what waits; one of the two is the later.
  */
-export class RouteBlocker implements Scanner {
-	readonly name = "unblock";
-	readonly failure = "blocked work could not be looked over";
+export class RouteBlocker {
 	readonly #options: RouteBlockerOptions;
 	/** Until when work that requires this can be served by somebody. */
 	readonly #servedUntil = new Map<string, number>();
-	/** Partitions a pass has looked at, and those where it found something that waits. */
-	readonly #looked = new Set<number>();
-	#holding: ReadonlySet<number> = new Set();
 	/** Namespaces in which something may wait for somebody who has come, and how to call the next try off. */
 	readonly #owed = new Map<string, () => void>();
 	#closed = false;
@@ -90,25 +80,14 @@ export class RouteBlocker implements Scanner {
 	}
 
 	/**
-	 * The net under all of this: one look at the registry of every namespace in which something waits. If it cannot be
-	 * read, everything of that namespace is released, and whoever claims next finds out. Of the partitions of this engine
-	 * only those are looked at that have changed, that held something back the last time, or that were never looked at,
-	 * a few of the last in each pass. With a scannerFilter only what is within it is released. Returns how many were moved.
+	 * One look at the registry of every namespace in which something waits. If it cannot be read, everything of that
+	 * namespace is released, and whoever claims next finds out. With a filter only what is within it is released.
 	 */
-	async runOnce(own: readonly number[], changed: readonly number[]): Promise<number> {
-		const { scannerFilter } = this.#options;
-		const fresh = own.filter((partition) => !this.#looked.has(partition)).slice(0, FIRST_LOOKS);
-		const wanted = new Set([...changed, ...this.#holding, ...fresh]);
-		const partitions = own.filter((partition) => wanted.has(partition));
-		for (const partition of fresh) this.#looked.add(partition);
-		const found = await this.#options.mover.queuesIn(partitions, blockedQueuePrefix("route"));
-		this.#holding = new Set(found.map(([partition]) => partition));
+	async releaseFound(found: readonly Place[], filter: ScannerFilter | undefined): Promise<number> {
 		let moved = 0;
 		for (const namespace of new Set(found.map(([, queue]) => routeQueueSubject(queue).namespace))) {
-			if (scannerFilter && scannerFilter.namespaces.length > 0 && !scannerFilter.namespaces.includes(namespace))
-				continue;
 			const mine = found.filter(([, queue]) => queue.startsWith(blockedQueuePrefix("route", namespace)));
-			moved += await this.#releaseServed(namespace, mine, scannerFilter);
+			moved += await this.#releaseServed(namespace, mine, filter);
 		}
 		return moved;
 	}

@@ -133,16 +133,13 @@ export class LocalLeases implements LeaseCalls {
 				try {
 					const command: CommandOf<"renew"> = { op: "renew", executionId, fence: { leaseId, epoch } };
 					if (leaseMs !== undefined) command.leaseMs = leaseMs;
-					const { ok, expiresAt, holder, cancelRequested, reason } = await this.#session.run("renew", command, ofMany);
+					const { ok, expiresAt, holder, ...told } = await this.#session.run("renew", command, ofMany);
 					this.#session.engine.heartbeats.renewed(holder.namespace, holder.instanceId);
-					return {
-						executionId,
-						ok,
-						expiresAt,
-						...(cancelRequested ? { cancelRequested, ...(reason ? { reason } : undefined) } : undefined),
-					};
+					return { executionId, ok, expiresAt, ...told };
 				} catch (error) {
-					return { executionId, ok: false, error: errorBody(error) };
+					const body = errorBody(error);
+					const { budgetBreach } = (body.details ?? {}) as Pick<RenewedLease, "budgetBreach">;
+					return { executionId, ok: false, error: body, ...(budgetBreach ? { budgetBreach } : undefined) };
 				}
 			},
 		);

@@ -1,9 +1,15 @@
 import type { ClaimingHow } from "../../contract/backend.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { FlowFabricError, refusalError } from "../../contract/errors.ts";
+import { uuidOfHold } from "../../kernel/admission/admitting.ts";
+import { guardText } from "../../kernel/admission/guards.ts";
+import { isGuardedQueue } from "../../kernel/placement.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
+import type { GuardName } from "../../kernel/records/guard.ts";
 import type { ClaimCommand, ClaimOutcome } from "../../kernel/rules/claim.ts";
 import type { GrantCommand } from "../../kernel/rules/grant.ts";
+import type { SettleCommand, Settlement } from "../../kernel/rules/settle.ts";
+import { type AdmissionRound, type Admissions, admissionRound } from "../admission/admissions.ts";
 import type { UuidMint } from "../mint.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { PARTITION_PATIENCE_MS } from "../partition/store-line.ts";
@@ -48,6 +54,11 @@ export interface ClaimDispatcherOptions {
 	examine(namespace: string, places: readonly [partition: number, queue: string][]): Promise<void> | undefined;
 	/** A lane was found paused: its queues are not looked at again before somebody says so. */
 	onPaused(partition: number, namespace: string, lane: string): void;
+	/** Asks budgets and quotas. */
+	admissions: Admissions;
+	random(): number;
+	/** These were refused by a budget or quota in another partition, and set aside. */
+	onBlocked(guard: GuardName, records: readonly ExecutionRecord[]): void;
 	/** A partition could not be read and was passed over. */
 	onSkipped(partition: number, error: unknown): void;
 }
@@ -58,6 +69,8 @@ const INPUT_BUDGET = 4 * 1024 * 1024;
 const RETRY_MIN_MS = 4;
 /** A command passes up to nine entries that lead nowhere, so a call passes at least 256. */
 const PASSES = 32;
+/** Candidates a call examines that have to be admitted by budgets and quotas. */
+const MOST_EXAMINED = 256;
 /** A claim waits this long for partitions that are slow to answer; it may find work elsewhere, or have leases already. */
 const PATIENCE_MS = 1000;
 /** Who waits for so long hears in time of what other engines stored before; who does not has to ask. */
@@ -75,16 +88,22 @@ export class ClaimDispatcher {
 	readonly #shared: boolean;
 	readonly #onPaused: ClaimDispatcherOptions["onPaused"];
 	readonly #examine: ClaimDispatcherOptions["examine"];
+	readonly #admissions: Admissions;
+	readonly #random: () => number;
+	readonly #onBlocked: ClaimDispatcherOptions["onBlocked"];
 	readonly waiting: WaitingClaims;
 	#closed = false;
 
-	constructor({ mint, onPaused, examine, ...options }: ClaimDispatcherOptions) {
+	constructor({ mint, onPaused, examine, admissions, random, onBlocked, ...options }: ClaimDispatcherOptions) {
 		this.#runners = options.runners;
 		this.#clock = options.clock;
 		this.#mint = mint;
 		this.#shared = options.shared;
 		this.#onPaused = onPaused;
 		this.#examine = examine;
+		this.#admissions = admissions;
+		this.#random = random;
+		this.#onBlocked = onBlocked;
 		this.waiting = new WaitingClaims(options.clock);
 		this.work = new WorkFinder({ ...options, onWork: (partition, queue) => this.waiting.wakeFor(partition, queue) });
 	}
@@ -99,6 +118,7 @@ export class ClaimDispatcher {
 			skipped: 0,
 			passedOver: undefined,
 			passes: PASSES,
+			admission: undefined,
 			everywhere: false,
 			onlyKnown: false,
 			hurried: this.#shared && claim.waitMs < HEARD_OF_MS,
@@ -122,6 +142,7 @@ export class ClaimDispatcher {
 				const left = deadline - this.#clock.monotonic();
 				if (taken.length > 0 || signal?.aborted || this.#closed || claim.request?.repeated) return taken;
 				if (left <= 0) {
+					if (search.admission?.failure) throw search.admission.failure;
 					await this.work.makeSure(search, began);
 					return taken;
 				}
@@ -176,6 +197,8 @@ export class ClaimDispatcher {
 	/** What was claimed must be told even if what comes behind it fails, or nobody would know of its lease. */
 	async #take(claim: Claim, search: ClaimSearch): Promise<ExecutionRecord[]> {
 		const taken: ExecutionRecord[] = [];
+		// What budgets and quotas said counts for one look: whoever is woken is so because something has changed.
+		search.admission = undefined;
 		try {
 			await this.#takeInto(taken, claim, search);
 		} catch (error) {
@@ -196,6 +219,7 @@ export class ClaimDispatcher {
 				const shares = planned instanceof Promise ? await planned : planned;
 				if (shares.length === 0) break;
 				const { passes } = search;
+				const examined = search.admission?.examined ?? 0;
 				const executions = await this.#takeShares(claim, search, lane, shares, budget, taken.length === 0);
 				for (const execution of executions) {
 					taken.push(execution);
@@ -203,6 +227,12 @@ export class ClaimDispatcher {
 				}
 				if (search.overdue) return;
 				if (executions.length > 0) continue;
+				// What was refused admission is out of the way: the next is tried.
+				const { admission } = search;
+				if (admission && admission.examined > examined) {
+					if (admission.examined >= MOST_EXAMINED) return;
+					continue;
+				}
 				// Others took it first: what is left is asked for once more before this claim goes to sleep.
 				if (search.passes === passes && ++misses > 1) break;
 				if (search.passes <= 0) break;
@@ -303,7 +333,7 @@ export class ClaimDispatcher {
 		let outcome: ClaimOutcome;
 		try {
 			outcome = await runner.run(
-				this.#command(claim, lane, share, inputBudget, atLeastOne),
+				this.#command(claim, search, lane, share, inputBudget, atLeastOne),
 				PARTITION_PATIENCE_MS,
 				(late) => {
 					if (late.ok) this.#giveBack(partition, late.executions);
@@ -321,16 +351,66 @@ export class ClaimDispatcher {
 			request.repeated = true;
 			return [];
 		}
-		const { executions, scores } = outcome;
+		const { executions, scores, held, blocked } = outcome;
 		if (outcome.lanePaused) this.#onPaused(partition, namespace, lane);
-		if (outcome.cleared) search.passes -= 1;
+		const taken = executions.map((record, n) => ({ record, score: scores[n] ?? 0 }));
+		if (held || blocked) {
+			const round = this.#roundOf(search);
+			round.examined += (held?.length ?? 0) + (blocked?.length ?? 0);
+			this.#refused(blocked ?? []);
+			if (held) for (const admitted of await this.#admit(claim, search, lane, partition, held)) taken.push(admitted);
+		} else if (outcome.cleared) search.passes -= 1;
 		else if (executions.length === 0) this.work.ledNowhere(share, outcome.lanePaused === true);
-		for (const record of executions) this.work.served(record);
-		return executions.map((record, n) => ({ record, score: scores[n] ?? 0 }));
+		for (const { record } of taken) this.work.served(record);
+		return taken;
+	}
+
+	#roundOf(search: ClaimSearch): AdmissionRound {
+		search.admission ??= admissionRound(this.#random());
+		return search.admission;
+	}
+
+	/** Takes candidates that a partition holds for us through their budgets and quotas, and then takes those that passed. */
+	async #admit(
+		claim: Claim,
+		search: ClaimSearch,
+		lane: string,
+		partition: number,
+		held: readonly ExecutionRecord[],
+	): Promise<Taken[]> {
+		const { namespace, workerId, instanceId, leaseMs, grantTtlMs, request } = claim;
+		const settlements = await this.#admissions.ask(held, grantTtlMs !== undefined, this.#roundOf(search));
+		const command: SettleCommand = { op: "settle", namespace, lane, settlements, actor: instanceId };
+		if (grantTtlMs === undefined) command.leasing = { workerId, instanceId, leaseMs, actor: instanceId };
+		else command.granting = { grantUuid: uuidOfHold(held[0]?.hold), grantTtlMs, workerId, instanceId };
+		if (request) command.request = { key: request.key, call: request.call };
+		const runner = this.#runners[partition] as PartitionRunner;
+		const outcome = await runner.run(command, PARTITION_PATIENCE_MS, (late) => {
+			if (late.ok) this.#giveBack(partition, late.executions);
+		});
+		if (!outcome.ok) throw refusalError(outcome);
+		if (outcome.repeated && request) request.repeated = true;
+		if (outcome.lanePaused) this.#onPaused(partition, namespace, lane);
+		const by = new Map(settlements.map(({ executionId, fate }) => [executionId, refusedBy(fate)]));
+		this.#refused(outcome.blocked.map((record) => ({ record, by: by.get(record.id) })));
+		return outcome.executions.map((record, n) => ({ record, score: outcome.scores[n] ?? 0 }));
+	}
+
+	/** What was set aside is looked at once more, as there may have come room before it was. Nobody waits for that. */
+	#refused(blocked: readonly { record: ExecutionRecord; by?: GuardName | undefined }[]): void {
+		const byGuard = new Map<string, { guard: GuardName; records: ExecutionRecord[] }>();
+		for (const { record, by } of blocked) {
+			if (!by) continue;
+			const group = byGuard.get(guardText(by));
+			if (group) group.records.push(record);
+			else byGuard.set(guardText(by), { guard: by, records: [record] });
+		}
+		for (const { guard, records } of byGuard.values()) this.#onBlocked(guard, records);
 	}
 
 	#command(
 		claim: Claim,
+		search: ClaimSearch,
 		lane: string,
 		share: Share,
 		inputBudget: number,
@@ -345,7 +425,8 @@ export class ClaimDispatcher {
 			const who = { workerId, instanceId, actor: instanceId };
 			const command = { op: "grant" as const, namespace, lane, queues, kinds, capabilities, ...who };
 			const asked = request && { request: { key: request.key, call: request.call } };
-			return { ...command, grantUuid, grantTtlMs, ...asked };
+			const admission = this.#termsFor(search, queues);
+			return { ...command, grantUuid, grantTtlMs, ...asked, ...(admission ? { admission } : undefined) };
 		}
 		const max = Math.min(share.count, CLAIMS_PER_COMMAND);
 		const command: ClaimCommand = {
@@ -365,7 +446,14 @@ export class ClaimDispatcher {
 			actor: instanceId,
 		};
 		if (request) command.request = { key: request.key, call: request.call };
+		const admission = this.#termsFor(search, queues);
+		if (admission) command.admission = admission;
 		return command;
+	}
+
+	/** Only work that must be admitted needs any. */
+	#termsFor(search: ClaimSearch, queues: readonly string[]): AdmissionRound | undefined {
+		return queues.some(isGuardedQueue) ? this.#roundOf(search) : undefined;
 	}
 }
 
@@ -380,6 +468,9 @@ interface Taken {
 	record: ExecutionRecord;
 	score: number;
 }
+
+const refusedBy = (fate: Settlement["fate"]): GuardName | undefined =>
+	fate !== "dropped" && "refusedBy" in fate ? fate.refusedBy : undefined;
 
 const recordsOf = (taken: readonly Taken[]): ExecutionRecord[] => taken.map(({ record }) => record);
 

@@ -5,6 +5,7 @@ import type { Key } from "../../kernel/records/record.ts";
 import { isTicketKey, type TicketRecord, ticketDefaults, ticketKey, turnAfter } from "../../kernel/records/ticket.ts";
 import { ticketFor } from "../../kernel/tickets.ts";
 import type { Entry } from "../../kernel/tx.ts";
+import type { AdmissionRound } from "../admission/admissions.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import type { PartitionScan } from "./partition-scan.ts";
 import { Picking, type Share } from "./picking.ts";
@@ -19,6 +20,8 @@ export interface ClaimSearch {
 	/** How many of all that were asked did not answer and were passed over. */
 	skipped: number;
 	/** Partitions that did not give what they were asked for. */
+	/** What budgets and quotas have said so far. */
+	admission: AdmissionRound | undefined;
 	passedOver: Set<number> | undefined;
 	/** How often entries that led nowhere may still be passed. */
 	passes: number;

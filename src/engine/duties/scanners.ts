@@ -1,7 +1,7 @@
 import type { Clock } from "../../contract/clock.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import { isWithin, type ScannerFilter } from "../../kernel/scanner-filter.ts";
-import type { RouteBlocker } from "../blocking/route-blocker.ts";
+import type { UnblockScanner } from "../blocking/unblock-scanner.ts";
 import type { FaultClass, FaultLog } from "../fault-log.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import type { DutyLog, ScannerName } from "./duty-log.ts";
@@ -16,7 +16,7 @@ export interface ScannersOptions {
 	runners: readonly PartitionRunner[];
 	kernel: Kernel;
 	clock: Clock;
-	routes: RouteBlocker;
+	unblock: UnblockScanner;
 	duties: DutyLog;
 	/** What all this is restricted to; left out when it is not. */
 	scannerFilter: ScannerFilter | undefined;
@@ -56,7 +56,7 @@ export class Scanners {
 			onReport: (mended) => options.faults.report("index entries were mended", undefined, mended, mended.length),
 			onFailure: (about, error, subject) => this.failed("index_reconciler", about, error, subject),
 		});
-		this.#scanners = [trimmer, options.routes, index];
+		this.#scanners = [trimmer, options.unblock, index];
 		this.#sweep = new Sweep({
 			runners,
 			clock,

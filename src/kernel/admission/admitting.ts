@@ -44,7 +44,8 @@ export type AdmissionStep =
 export const holdIdOf = (record: ExecutionRecord, uuid: string): string => makeId("le", uuid, trustedSlot(record.id));
 
 /** The uuid of the lease a hold is for. */
-export const uuidOfHold = ({ id }: Hold): string => id.slice("le_".length, id.lastIndexOf("_"));
+export const uuidOfHold = (hold: Hold | null | undefined): string =>
+	hold ? hold.id.slice("le_".length, hold.id.lastIndexOf("_")) : "";
 
 /** The first step with a candidate, and the last where all that admits it lives beside it. */
 export function admit(
@@ -71,8 +72,8 @@ export function admit(
 		return { step: "held", record: transition(tx, record, changes, deed) };
 	}
 	for (const guard of guards) {
-		const detail = refusalBy(tx, guard, wantedOf(record, guard), now, terms.jitter);
-		if (detail !== undefined) return { step: "blocked", record: setAside(tx, record, guard, detail, deed) };
+		const refusal = refusalBy(tx, guard, wantedOf(record, guard), now, terms.jitter);
+		if (refusal) return { step: "blocked", record: setAside(tx, record, guard, refusal.detail, deed) };
 	}
 	for (const guard of guards) {
 		const wanted = wantedOf(record, guard);

@@ -5,6 +5,8 @@ export interface BudgetRefusal {
 	dimension: string;
 	/** For a person, naming the budget. */
 	detail: string;
+	/** Whether it admits nothing at all, whatever that wants reserved. */
+	isForAll: boolean;
 }
 
 /** Undefined when a budget, as it is now, admits work that wants so much reserved. */
@@ -15,11 +17,12 @@ export function budgetRefusal(budget: BudgetRecord, wanted: Amounts | undefined)
 		const reserved = budget.reserved[dimension] ?? 0;
 		const exhausted = budget.exhausted[dimension];
 		const spent = `budget ${budget.id}: ${dimension} ${used}${reserved > 0 ? ` used and ${reserved} reserved of ` : "/"}${hard ?? "no limit"}`;
-		if (exhausted) return { dimension, detail: `${spent}, report of ${exhausted.report} refused` };
+		if (exhausted) return { dimension, detail: `${spent}, report of ${exhausted.report} refused`, isForAll: true };
 		if (hard === undefined) continue;
-		if (used + reserved >= hard) return { dimension, detail: spent };
+		if (used + reserved >= hard) return { dimension, detail: spent, isForAll: true };
 		const more = wanted?.[dimension] ?? 0;
-		if (used + reserved + more > hard) return { dimension, detail: `${spent}, reservation of ${more} does not fit` };
+		if (used + reserved + more > hard)
+			return { dimension, detail: `${spent}, reservation of ${more} does not fit`, isForAll: false };
 	}
 	return undefined;
 }

@@ -14,8 +14,8 @@ import type { Tx } from "../tx.ts";
 import { asOf } from "./budget-period.ts";
 import { addAmounts, budgetRefusal } from "./budget-room.ts";
 import { quotaRefusal } from "./quota-room.ts";
-import { admitInto, refundFrom, trimWindow } from "./sliding-window.ts";
-import { refusing, releasing } from "./waiting.ts";
+import { admitInto, freeAt, refundFrom, trimWindow } from "./sliding-window.ts";
+import { refusing, releasing, releasingAt } from "./waiting.ts";
 
 /** What an execution asks of a budget or quota. */
 export interface HoldRequest {
@@ -28,7 +28,13 @@ export interface HoldRequest {
 }
 
 /** What it is answered; refusals are for a person to read. */
-export type HoldAnswer = { admittedAt: number } | { refused: string } | { late: true };
+export type HoldAnswer = { admittedAt: number } | { refused: HoldRefusal } | { late: true };
+
+export interface HoldRefusal {
+	detail: string;
+	/** Whether nobody else would be admitted either. */
+	isForAll: boolean;
+}
 
 /** A random number in 0..1, for what is released a little later than it could be. */
 export type Jitter = number;
@@ -40,7 +46,7 @@ export function refusalBy(
 	wanted: Amounts | undefined,
 	now: number,
 	jitter: Jitter,
-): string | undefined {
+): HoldRefusal | undefined {
 	if (kind === "budget") {
 		const key = budgetKey(namespace, id);
 		const budget = tx.get(key);
@@ -49,23 +55,21 @@ export function refusalBy(
 		const refusal = budgetRefusal(current, wanted);
 		const next = refusal ? refusing(current, now) : current;
 		if (next !== budget) tx.put(key, next);
-		return refusal?.detail;
+		return refusal;
 	}
 	const key = quotaKey(namespace, id);
 	const quota = tx.get(key);
 	if (!quota || isGone(quota)) return undefined;
 	const current = trimWindow(tx, quota, now);
 	const refusal = quotaRefusal(current, now);
-	const next = refusal
-		? refusing(
-				current,
-				now,
-				refusal.freeAt === undefined ? undefined : refusal.freeAt + Math.floor(jitter * current.jitterMs),
-			)
-		: current;
+	const next = refusal ? refusing(current, now, later(current, refusal.freeAt, jitter)) : current;
 	if (next !== quota) tx.put(key, next);
-	return refusal?.detail;
+	return refusal && { detail: refusal.detail, isForAll: true };
 }
+
+/** A little later than it could be, so that not all come back at once. */
+const later = ({ jitterMs }: QuotaRecord, at: number | undefined, jitter: Jitter): number | undefined =>
+	at === undefined ? undefined : at + Math.floor(jitter * jitterMs);
 
 /** Gives what was asked for, of which there is enough. What nobody limits any more is given without a trace. */
 export function take(
@@ -87,13 +91,13 @@ export function take(
 			tx.put(key, amend(budget, { reserved: addAmounts(budget.reserved, reserved) }));
 			noteReservation(tx, budget, executionId, holdId, now);
 		}
-		// A breach reaches those who held the budget before it.
-		fields.toldOf = budget.breachCount;
 	} else {
 		const key = quotaKey(namespace, id);
 		const quota = tx.get(key);
 		if (!quota || isGone(quota)) return;
-		tx.put(key, amend(admitInto(tx, quota, now), { held: quota.held + 1 }));
+		const admitting = amend(admitInto(tx, quota, now), { held: quota.held + 1 });
+		// What waits comes when the window moves, even if nobody is refused before.
+		tx.put(key, quota.waitersAt > 0 ? releasingAt(admitting, freeAt(admitting)) : admitting);
 	}
 	tx.put(holdKey(guard, holdId), makeHold(fields));
 }

@@ -12,17 +12,19 @@ export interface QuotaRefusal {
 /** Undefined when a quota, its window trimmed, admits one more. */
 export function quotaRefusal(quota: QuotaRecord, now: number): QuotaRefusal | undefined {
 	const { id, rate, concurrency, held } = quota;
-	if (rate && counted(quota) >= rate.max) {
-		const at = freeAt(quota) ?? now + rate.windowMs;
-		return { detail: `quota ${id}: rate ${counted(quota)}/${rate.max} in ${rate.windowMs} ms`, freeAt: at };
+	const count = rate ? counted(quota, now) : 0;
+	if (rate && count >= rate.max) {
+		const detail = `quota ${id}: rate ${count}/${rate.max} in ${rate.windowMs} ms`;
+		return { detail, freeAt: freeAt(quota) ?? now + rate.windowMs };
 	}
 	if (concurrency > 0 && held >= concurrency) return { detail: `quota ${id}: concurrency ${held}/${concurrency}` };
 	return undefined;
 }
 
-/** How many more a quota, its window trimmed, admits. */
-export function quotaRoom({ rate, concurrency, held, ...window }: QuotaRecord): number {
+/** How many more a quota admits; a window that was not trimmed may make it fewer. */
+export function quotaRoom(quota: QuotaRecord, now: number): number {
+	const { rate, concurrency, held } = quota;
 	const bySlots = concurrency > 0 ? concurrency - held : Number.POSITIVE_INFINITY;
-	const byRate = rate ? rate.max - counted(window) : Number.POSITIVE_INFINITY;
+	const byRate = rate ? rate.max - counted(quota, now) : Number.POSITIVE_INFINITY;
 	return Math.max(0, Math.min(bySlots, byRate));
 }

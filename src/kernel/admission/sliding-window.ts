@@ -41,11 +41,18 @@ export function trimWindow(tx: Tx, quota: QuotaRecord, now: number): QuotaRecord
 	return amend(quota, { chunks, window: keep(quota.window, until) });
 }
 
-/** How many count, of a window that was trimmed. */
-export function counted({ chunks, window }: Pick<QuotaRecord, "chunks" | "window">): number {
+/**
+ * How many count now. Of a chunk that is partly over, all that were in it when it was last trimmed: the record alone does
+ * not tell which are left.
+ */
+export function counted(
+	{ rate, chunks, window }: Pick<QuotaRecord, "rate" | "chunks" | "window">,
+	now: number,
+): number {
+	const until = now - (rate?.windowMs ?? 0);
 	let count = 0;
-	for (const chunk of chunks) count += chunk.count;
-	for (const [, each] of window) count += each;
+	for (const chunk of chunks) if (chunk.lastAt > until) count += chunk.count;
+	for (const [at, each] of window) if (at > until) count += each;
 	return count;
 }
 

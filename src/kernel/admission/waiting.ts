@@ -16,11 +16,15 @@ const NOTED_EVERY_MS = 1000;
 /** Until when what was refused last may yet come to wait. */
 export const settledAt = ({ waitersAt }: GuardRecord): number => waitersAt + MAY_COME_MS;
 
+/** What waits, if something does, is to be looked at then, or earlier. */
+export const releasingAt = <R extends GuardRecord>(guard: R, at: number | undefined): R =>
+	at !== undefined && (guard.releaseAt === 0 || guard.releaseAt > at)
+		? amend(guard, { releaseAt: at } as Partial<R>)
+		: guard;
+
 /** There is room, or the limits have changed: what waits is to be looked at. */
 export const releasing = <R extends GuardRecord>(guard: R, now: number): R =>
-	guard.waitersAt > 0 && (guard.releaseAt === 0 || guard.releaseAt > now)
-		? amend(guard, { releaseAt: now } as Partial<R>)
-		: guard;
+	guard.waitersAt > 0 ? releasingAt(guard, now) : guard;
 
 /** Something was refused. It may be released at a time that is known, and else when something changes. */
 export function refusing<R extends GuardRecord>(guard: R, now: number, freeAt = Number.POSITIVE_INFINITY): R {

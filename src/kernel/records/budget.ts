@@ -25,7 +25,7 @@ export interface Exhaustion {
 
 /** What the holders of a budget are to hear of. */
 export interface Breach {
-	/** Counts breaches; what a holder was told of is not told again. */
+	/** Which breach it is: a later one is told of by itself. */
 	number: number;
 	dimension: string;
 	/** When the telling is tried, and tried again. */

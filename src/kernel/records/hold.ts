@@ -15,8 +15,6 @@ export interface HoldRecord {
 	reserved: Amounts | null;
 	/** Whether it began as a grant. */
 	isGrant: boolean;
-	/** The last breach of the budget its holder was told of. */
-	toldOf: number;
 	/** When it was given back, as a mark; 0 while it is held. */
 	givenBackAt: number;
 }
@@ -26,7 +24,6 @@ export const holdDefaults: HoldRecord = {
 	since: 0,
 	reserved: null,
 	isGrant: false,
-	toldOf: 0,
 	givenBackAt: 0,
 };
 

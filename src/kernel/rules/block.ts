@@ -2,6 +2,7 @@ import { blockFor } from "../admission/admitting.ts";
 import { BLOCKING_CAUSES, type BlockingCause, blockingCauseOf } from "../blocking.ts";
 import { Candidates } from "../candidates.ts";
 import type { Outcome } from "../outcome.ts";
+import { executionPlacement } from "../placement.ts";
 import { type ExecutionRecord, executionKey } from "../records/execution.ts";
 import { eligible } from "../state.ts";
 import { transition } from "../transition.ts";
@@ -58,7 +59,7 @@ export function unblock(tx: Tx, { cause, queue, actor, ...command }: UnblockComm
 	let moved = 0;
 	for (const key of keys) {
 		const record = tx.getReadable(executionKey(key));
-		if (!record || blockingCauseOf(record) !== cause) continue;
+		if (!record || blockingCauseOf(record) !== cause || !standsIn(record, queue)) continue;
 		const changes: Partial<ExecutionRecord> = eligible(record.attemptState);
 		changes.blockedOn = "";
 		changes.blockingDetail = "";
@@ -69,3 +70,6 @@ export function unblock(tx: Tx, { cause, queue, actor, ...command }: UnblockComm
 	}
 	return { ok: true, moved };
 }
+
+const standsIn = (record: ExecutionRecord, queue: string): boolean =>
+	executionPlacement(record).some((place) => place.queue === queue);

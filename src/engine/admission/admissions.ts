@@ -1,0 +1,140 @@
+import { FlowFabricError } from "../../contract/errors.ts";
+import type { AdmissionTerms } from "../../kernel/admission/admitting.ts";
+import { guardsOf, guardText, wantedOf } from "../../kernel/admission/guards.ts";
+import type { HoldAnswer, HoldRequest } from "../../kernel/admission/holding.ts";
+import type { ExecutionRecord } from "../../kernel/records/execution.ts";
+import { type GuardName, slotOfGuard } from "../../kernel/records/guard.ts";
+import type { Settlement } from "../../kernel/rules/settle.ts";
+import type { PartitionRunner } from "../partition/partition-runner.ts";
+
+/** What one look for work has found out about budgets and quotas, and by how much it may go on. */
+export interface AdmissionRound extends AdmissionTerms {
+	refused: Map<string, string>;
+	unreadable: Set<string>;
+	/** Why something could not be asked. */
+	failure: unknown;
+	/** Candidates that were examined. */
+	examined: number;
+}
+
+export const admissionRound = (jitter: number): AdmissionRound => ({
+	jitter,
+	refused: new Map(),
+	unreadable: new Set(),
+	failure: undefined,
+	examined: 0,
+});
+
+/** A budget or quota that takes longer to answer is not waited for: holds do not last. */
+const PATIENCE_MS = 2000;
+const REQUESTS_PER_COMMAND = 100;
+
+/** A candidate on its way through what must admit it. */
+interface Candidate {
+	record: ExecutionRecord;
+	guards: readonly GuardName[];
+	/** How many of them have. */
+	passed: number;
+	admittedAt: number;
+	fate: Settlement["fate"] | undefined;
+}
+
+/**
+ * Asks budgets and quotas, wherever they live, to admit executions that are held for it. Each is asked in its own order,
+ * and all that are at the same point and name the same one ask it together.
+ */
+export class Admissions {
+	readonly #runnerOf: (slot: number) => PartitionRunner;
+
+	constructor(runnerOf: (slot: number) => PartitionRunner) {
+		this.#runnerOf = runnerOf;
+	}
+
+	async ask(held: readonly ExecutionRecord[], isGrant: boolean, round: AdmissionRound): Promise<Settlement[]> {
+		const candidates = held.map((record): Candidate => {
+			return { record, guards: guardsOf(record), passed: 0, admittedAt: 0, fate: undefined };
+		});
+		for (;;) {
+			const asked = nextOf(candidates, round);
+			if (asked.size === 0) break;
+			await Promise.all([...asked.values()].map((group) => this.#askTogether(group, isGrant, round)));
+		}
+		return candidates.map(({ record, fate = "dropped" }) => ({
+			executionId: record.id,
+			holdId: record.hold?.id ?? "",
+			fate,
+		}));
+	}
+
+	async #askTogether({ guard, candidates }: Asked, isGrant: boolean, round: AdmissionRound): Promise<void> {
+		for (let n = 0; n < candidates.length; n += REQUESTS_PER_COMMAND) {
+			const some = candidates.slice(n, n + REQUESTS_PER_COMMAND);
+			const requests = some.map(({ record }) => requestOf(record, guard, isGrant));
+			const answers = await this.#reserve(guard, requests, round);
+			for (const [at, candidate] of some.entries()) hear(candidate, guard, answers?.[at], round);
+		}
+	}
+
+	/** Undefined when it cannot be known; whatever was taken then goes back when the hold ends. */
+	async #reserve(guard: GuardName, requests: HoldRequest[], round: AdmissionRound): Promise<HoldAnswer[] | undefined> {
+		try {
+			const runner = this.#runnerOf(slotOfGuard(guard));
+			const outcome = await runner.run({ op: "reserve", guard, requests, jitter: round.jitter }, PATIENCE_MS);
+			if (outcome.ok) return outcome.answers;
+			round.failure = new FlowFabricError(outcome.code, { details: outcome.details });
+		} catch (error) {
+			round.failure = error;
+		}
+		round.unreadable.add(guardText(guard));
+		return undefined;
+	}
+}
+
+interface Asked {
+	guard: GuardName;
+	candidates: Candidate[];
+}
+
+/** Whom the candidates that are not through have to ask next. */
+function nextOf(candidates: readonly Candidate[], { unreadable, refused }: AdmissionRound): Map<string, Asked> {
+	const asked = new Map<string, Asked>();
+	for (const candidate of candidates) {
+		if (candidate.fate !== undefined) continue;
+		const guard = candidate.guards[candidate.passed];
+		if (!guard) {
+			candidate.fate = { admittedAt: candidate.admittedAt };
+			continue;
+		}
+		const name = guardText(guard);
+		const detail = refused.get(name);
+		if (detail !== undefined) candidate.fate = { refusedBy: guard, detail };
+		else if (unreadable.has(name)) candidate.fate = "dropped";
+		else {
+			const group = asked.get(name);
+			if (group) group.candidates.push(candidate);
+			else asked.set(name, { guard, candidates: [candidate] });
+		}
+	}
+	return asked;
+}
+
+function hear(candidate: Candidate, guard: GuardName, answer: HoldAnswer | undefined, round: AdmissionRound): void {
+	if (!answer || "late" in answer) candidate.fate = "dropped";
+	else if ("refused" in answer) {
+		const { detail, isForAll } = answer.refused;
+		candidate.fate = { refusedBy: guard, detail };
+		if (isForAll) round.refused.set(guardText(guard), detail);
+	} else {
+		candidate.passed += 1;
+		candidate.admittedAt = Math.max(candidate.admittedAt, answer.admittedAt);
+	}
+}
+
+function requestOf(record: ExecutionRecord, guard: GuardName, isGrant: boolean): HoldRequest {
+	const { id = "", until = 0 } = record.hold ?? {};
+	const request: HoldRequest = { executionId: record.id, holdId: id, until };
+	const wanted = wantedOf(record, guard);
+	if (wanted) request.wanted = wanted;
+	if (isGrant) request.isGrant = true;
+	return request;
+}
