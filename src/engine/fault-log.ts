@@ -11,12 +11,14 @@ export type FaultClass =
 	| "items that keep failing are parked for a minute"
 	| "other engines could not be told of this one"
 	| "partitions that cannot be read are passed over"
+	| "slots and reservations were corrected"
 	| "the index could not be looked over"
 	| "the names in use could not be counted"
 	| "the store refuses changes"
 	| "the sweep failed and will be made again"
 	| "what is due could not be done and is tried again"
 	| "what is due could not be looked at"
+	| "what is held could not be looked over"
 	| "workers could not be kept registered";
 
 /** A line about one class of faults. */

@@ -19,6 +19,7 @@ import { looked } from "./rules/looked.ts";
 import { noteTrim } from "./rules/note-trim.ts";
 import { probeWrite } from "./rules/probe-write.ts";
 import { progress } from "./rules/progress.ts";
+import { recount } from "./rules/recount.ts";
 import { beat, registerWorker, removeWorker } from "./rules/register-worker.ts";
 import { remove } from "./rules/remove.ts";
 import { renew } from "./rules/renew.ts";
@@ -61,6 +62,7 @@ const rules = {
 	settle,
 	sent,
 	looked,
+	recount,
 	breach,
 	breachTold,
 	block,

@@ -18,6 +18,10 @@ export function isWithin({ namespaces, tags }: ScannerFilter, key: string, recor
 	return tags.some(([name, value]) => hasTag(carried, name, value));
 }
 
+/** Whether scanners may act for a namespace. */
+export const isOfFilter = (filter: ScannerFilter | undefined, namespace: string): boolean =>
+	!filter || filter.namespaces.length === 0 || filter.namespaces.includes(namespace);
+
 /** The same text for the same restriction, whatever the order it was given in; empty for none. */
 export function filterName({ namespaces, tags }: ScannerFilter): string {
 	if (namespaces.length === 0 && tags.length === 0) return "";

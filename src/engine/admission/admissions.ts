@@ -119,6 +119,11 @@ function nextOf(candidates: readonly Candidate[], { unreadable, refused }: Admis
 }
 
 function hear(candidate: Candidate, guard: GuardName, answer: HoldAnswer | undefined, round: AdmissionRound): void {
+	if (answer && "late" in answer) {
+		// Clocks that are apart by as long as a hold lasts would make every request late.
+		round.unreadable.add(guardText(guard));
+		round.failure ??= new FlowFabricError("store_unavailable", { message: `${guardText(guard)} was asked too late` });
+	}
 	if (!answer || "late" in answer) candidate.fate = "dropped";
 	else if ("refused" in answer) {
 		const { detail, isForAll } = answer.refused;

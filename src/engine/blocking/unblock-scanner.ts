@@ -1,6 +1,6 @@
 import type { BlockingCause } from "../../kernel/blocking.ts";
 import { BLOCKED, blockedQueueSubject } from "../../kernel/placement.ts";
-import type { ScannerFilter } from "../../kernel/scanner-filter.ts";
+import { isOfFilter, type ScannerFilter } from "../../kernel/scanner-filter.ts";
 import type { Scanner } from "../duties/scanner.ts";
 import type { BlockedMover, Place } from "./blocked-mover.ts";
 
@@ -54,7 +54,6 @@ export class UnblockScanner implements Scanner {
 
 	#isFor(queue: string, cause: BlockingCause): boolean {
 		const subject = blockedQueueSubject(queue);
-		const { namespaces = [] } = this.#options.scannerFilter ?? {};
-		return subject.cause === cause && (namespaces.length === 0 || namespaces.includes(subject.namespace));
+		return subject.cause === cause && isOfFilter(this.#options.scannerFilter, subject.namespace);
 	}
 }

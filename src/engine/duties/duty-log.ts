@@ -4,7 +4,14 @@ import { DUTIES, type Duty } from "../../kernel/timers.ts";
 /** The passes over all that is due, and what is done with every sweep, count beside the duties themselves. */
 export type ScannerName = Duty | (typeof SWEEPS)[number];
 
-const SWEEPS = ["unblock", "due", "event_trimmer", "index_reconciler"] as const;
+const SWEEPS = [
+	"unblock",
+	"due",
+	"event_trimmer",
+	"index_reconciler",
+	"quota_reconciler",
+	"budget_reconciler",
+] as const;
 
 /** What one pass did for one duty. */
 export interface DutyRun {

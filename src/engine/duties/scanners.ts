@@ -1,6 +1,7 @@
 import type { Clock } from "../../contract/clock.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
-import { isWithin, type ScannerFilter } from "../../kernel/scanner-filter.ts";
+import { isOfFilter, isWithin, type ScannerFilter } from "../../kernel/scanner-filter.ts";
+import { GuardReconciler } from "../admission/guard-reconciler.ts";
 import type { UnblockScanner } from "../blocking/unblock-scanner.ts";
 import type { FaultClass, FaultLog } from "../fault-log.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
@@ -56,7 +57,18 @@ export class Scanners {
 			onReport: (mended) => options.faults.report("index entries were mended", undefined, mended, mended.length),
 			onFailure: (about, error, subject) => this.failed("index_reconciler", about, error, subject),
 		});
-		this.#scanners = [trimmer, options.unblock, index];
+		const guards = (["quota", "budget"] as const).map(
+			(kind) =>
+				new GuardReconciler({
+					kind,
+					runners,
+					kernel,
+					isOurs: (namespace) => isOfFilter(scannerFilter, namespace),
+					onCorrected: (corrected) =>
+						options.faults.report("slots and reservations were corrected", undefined, corrected, corrected.length),
+				}),
+		);
+		this.#scanners = [trimmer, options.unblock, ...guards, index];
 		this.#sweep = new Sweep({
 			runners,
 			clock,

@@ -5,6 +5,7 @@ import type { QuotaRecord } from "../records/quota.ts";
 import { amend } from "../records/record.ts";
 import { asOf } from "./budget-period.ts";
 import { addAmounts, budgetRefusal } from "./budget-room.ts";
+import { wantedOf } from "./guards.ts";
 import { quotaRoom } from "./quota-room.ts";
 
 /**
@@ -39,10 +40,14 @@ export class Room {
 	/** True, and one less, if there is room for this execution. */
 	take(execution: ExecutionRecord): boolean {
 		if (!this.isOpen) return false;
-		this.#slots += 1;
-		if (!this.#record || this.#kind === "quota") return true;
+		if (!this.#record) return true;
+		if (this.#kind === "quota") {
+			this.#slots += 1;
+			return true;
+		}
 		const budget = this.#record as BudgetRecord;
-		const wanted = execution.reserve?.[budget.id];
+		const { namespace, id } = budget;
+		const wanted = wantedOf(execution, { kind: "budget", namespace, id });
 		if (!wanted) return true;
 		if (budgetRefusal(this.#budget(budget), wanted)) return false;
 		this.#reserved = addAmounts(this.#reserved, wanted);
