@@ -29,6 +29,7 @@ import { type LiveEngine, Presence, type PresenceTimes } from "./fleet/presence.
 import { Registry } from "./fleet/registry.ts";
 import { WorkerHeartbeats } from "./fleet/worker-heartbeats.ts";
 import { WorkerLimit } from "./fleet/worker-limit.ts";
+import { GuardDirectory } from "./guard-directory.ts";
 import { UuidMint } from "./mint.ts";
 import { NameLimits } from "./name-limits.ts";
 import type { EngineObserver } from "./observer.ts";
@@ -67,6 +68,8 @@ export interface Limits {
 	workers: number;
 	lanes: number;
 	kinds: number;
+	/** Budgets, and as many quotas. */
+	guards: number;
 }
 
 /** How many things an engine did, for metrics, benchmarks and tests. */
@@ -80,6 +83,7 @@ export interface EngineCounters {
 }
 
 const DEFAULT_CACHED_RECORDS = 20_000;
+const MOST_GUARDS = 10_000;
 /** Errands of a type that are under way at once, and that wait. */
 const ERRANDS = { inFlight: 8, backlog: 256 };
 
@@ -102,6 +106,8 @@ export class Engine {
 	readonly registry: Registry;
 	readonly workerLimit: WorkerLimit;
 	readonly nameLimits: NameLimits;
+	/** Which budgets and quotas there are. */
+	readonly guards: GuardDirectory;
 	readonly heartbeats: WorkerHeartbeats;
 	readonly routes: RouteBlocker;
 	readonly watchers = new Watchers();
@@ -110,6 +116,8 @@ export class Engine {
 	/** What its scanners are restricted to; undefined when they are not. */
 	readonly scannerFilter: ScannerFilter | undefined;
 	readonly throughput = new Throughput();
+	/** Budgets a namespace may have, and as many quotas. */
+	readonly mostGuards: number;
 	readonly claimRequests: ClaimRequests<ExecutionRecord>;
 	readonly grantRequests: ClaimRequests<GrantView>;
 	/** Told of every unit that was committed. */
@@ -150,6 +158,8 @@ export class Engine {
 		this.lanes = new LaneKeeper(this.runners);
 		this.registry = new Registry({ runners: this.runners, kernel: this.kernel, clock: this.clock });
 		this.workerLimit = new WorkerLimit(this.registry, this.clock, options.limits?.workers);
+		this.mostGuards = options.limits?.guards ?? MOST_GUARDS;
+		this.guards = new GuardDirectory({ runners: this.runners, kernel: this.kernel, clock: this.clock });
 		this.routes = this.#makeRoutes();
 		this.heartbeats = this.#makeHeartbeats();
 
