@@ -1,18 +1,22 @@
 import type {
 	AdminCalls,
 	Backend,
+	BudgetCalls,
 	ExecutionCalls,
 	FeedCalls,
 	LaneCalls,
 	LeaseCalls,
+	QuotaCalls,
 	WorkerCalls,
 } from "../contract/backend.ts";
 import { RemoteAdmin } from "./admin.ts";
+import { RemoteBudgets } from "./budgets.ts";
 import { RemoteExecutions } from "./executions.ts";
 import { RemoteFeed } from "./feed.ts";
 import { RemoteLanes } from "./lanes.ts";
 import { RemoteLeases } from "./leases.ts";
 import type { ConnectOptions } from "./options.ts";
+import { RemoteQuotas } from "./quotas.ts";
 import { Transport } from "./transport.ts";
 import { RemoteWorkers } from "./workers.ts";
 
@@ -22,6 +26,8 @@ export class HttpBackend implements Backend {
 	readonly leases: LeaseCalls;
 	readonly workers: WorkerCalls;
 	readonly lanes: LaneCalls;
+	readonly budgets: BudgetCalls;
+	readonly quotas: QuotaCalls;
 	readonly feed: FeedCalls;
 	readonly admin: AdminCalls;
 	readonly #transport: Transport;
@@ -32,6 +38,8 @@ export class HttpBackend implements Backend {
 		this.leases = new RemoteLeases(this.#transport);
 		this.workers = new RemoteWorkers(this.#transport);
 		this.lanes = new RemoteLanes(this.#transport);
+		this.budgets = new RemoteBudgets(this.#transport);
+		this.quotas = new RemoteQuotas(this.#transport);
 		this.feed = new RemoteFeed(this.#transport);
 		this.admin = new RemoteAdmin(this.#transport);
 	}

@@ -1,11 +1,20 @@
 import { randomUUID } from "node:crypto";
 import type { LeaseCalls } from "../contract/backend.ts";
+import type { WorkerUsageRequest } from "../contract/budgets.ts";
 import { FlowFabricError } from "../contract/errors.ts";
-import type { ClaimedExecution, CompletedItem, GrantView, RenewedLease, WorkerNotice } from "../contract/replies.ts";
+import type {
+	ClaimedExecution,
+	CompletedItem,
+	GrantView,
+	RenewedLease,
+	UsageReply,
+	WorkerNotice,
+} from "../contract/replies.ts";
 import type * as protocol from "../contract/worker-protocol.ts";
 import { MAX_JOINT_COMPLETES } from "../contract/worker-protocol.ts";
 import type { PublicState } from "../kernel/state.ts";
 import { bodyWith, jointBodies, plainBody } from "./bodies.ts";
+import { countedOnce } from "./budgets.ts";
 import { CompleteJoiner } from "./complete-joiner.ts";
 import { pathOf } from "./executions.ts";
 import { NoticeStream } from "./notice-stream.ts";
@@ -124,6 +133,10 @@ export class RemoteLeases implements LeaseCalls {
 
 	progress(id: string, request: protocol.ProgressRequest): Promise<{ percent?: number; message?: string }> {
 		return this.#fenced(id, "/progress", request);
+	}
+
+	usage(id: string, request: WorkerUsageRequest): Promise<UsageReply> {
+		return this.#transport.json({ method: "POST", path: pathOf(id, "/usage"), ...countedOnce(request) });
 	}
 
 	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void {

@@ -1,4 +1,13 @@
 import type { PublicState } from "../kernel/state.ts";
+import type {
+	CreateBudgetRequest,
+	LedgerRequest,
+	PatchBudgetRequest,
+	ReleaseSpendRequest,
+	ResetBudgetRequest,
+	UsageRequest,
+	WorkerUsageRequest,
+} from "./budgets.ts";
 import type { BulkRequest } from "./bulk.ts";
 import type {
 	CancelRequest,
@@ -9,15 +18,22 @@ import type {
 	RevokeLeaseRequest,
 } from "./executions.ts";
 import type { FeedRequest } from "./feed.ts";
+import type { GuardRequest, GuardsPageRequest } from "./guards.ts";
 import type { LaneSettings, LanesPageRequest, LanesRequest } from "./lanes.ts";
+import type { CreateQuotaRequest, PatchQuotaRequest } from "./quotas.ts";
 import type {
 	AttemptView,
+	BudgetPage,
+	BudgetReset,
+	BudgetView,
 	BulkReply,
 	Bytes,
 	ClaimedExecution,
 	CompletedItem,
 	Created,
+	CreatedBudget,
 	CreatedItem,
+	CreatedQuota,
 	EventPage,
 	Execution,
 	ExecutionPage,
@@ -26,8 +42,13 @@ import type {
 	GrantView,
 	LanePage,
 	LaneStatus,
+	LedgerPage,
+	QuotaPage,
+	QuotaView,
+	ReleasedSpend,
 	RenewedLease,
 	ScannersReply,
+	UsageReply,
 	WorkerNotice,
 	WorkerPage,
 	WorkerView,
@@ -103,6 +124,11 @@ export interface LeaseCalls {
 	delay(id: string, request: DelayRequest): Promise<{ publicState: PublicState; delayUntil?: number }>;
 	release(id: string, request: ReleaseRequest): Promise<{ publicState: PublicState }>;
 	progress(id: string, request: ProgressRequest): Promise<{ percent?: number; message?: string }>;
+	/**
+	 * Reports what was spent of a budget. A breach is an answer, not an error. The fence is checked on receipt; what passed
+	 * is counted even if the lease is lost meanwhile.
+	 */
+	usage(id: string, request: WorkerUsageRequest): Promise<UsageReply>;
 	/** Calls back at once for work this instance holds; ends when the returned function is called. */
 	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void;
 }
@@ -127,6 +153,40 @@ export interface LaneCalls {
 	drain(lane: string, request?: LanesRequest): Promise<LaneStatus>;
 	/** Settings of a lane, which is made by this if need be. */
 	update(lane: string, settings: LaneSettings, request?: LanesRequest): Promise<LaneStatus>;
+}
+
+/** What may be spent, who spent it, and what waits for more. */
+export interface BudgetCalls {
+	/** The same definition again is `created: false`; another is refused with `already_exists`. */
+	create(request: CreateBudgetRequest): Promise<CreatedBudget>;
+	get(id: string, request?: GuardRequest): Promise<BudgetView>;
+	/** In the order they were made; a page may hold fewer than asked for and still have a cursor. */
+	list(request?: GuardsPageRequest): Promise<BudgetPage>;
+	/** Changes what is given, at once; a dimension or a limit of null is removed. */
+	patch(id: string, changes: PatchBudgetRequest, request?: GuardRequest): Promise<BudgetView>;
+	/** What waited for it is released. */
+	delete(id: string, request?: GuardRequest): Promise<{ deleted: true }>;
+	/** Reports what was spent, without a fence. */
+	usage(id: string, report: UsageRequest, request?: GuardRequest): Promise<UsageReply>;
+	/** Begins a new period now. */
+	reset(id: string, reset?: ResetBudgetRequest, request?: GuardRequest): Promise<BudgetReset>;
+	/** Takes back what an execution spent in this period; once, however often it is said. */
+	release(id: string, release: ReleaseSpendRequest, request?: GuardRequest): Promise<ReleasedSpend>;
+	/** Who spent what in this period, latest report first. */
+	ledger(id: string, request?: LedgerRequest): Promise<LedgerPage>;
+}
+
+/** How much may start within a time, and how much may run at once. */
+export interface QuotaCalls {
+	/** The same definition again is `created: false`; another is refused with `already_exists`. */
+	create(request: CreateQuotaRequest): Promise<CreatedQuota>;
+	get(id: string, request?: GuardRequest): Promise<QuotaView>;
+	/** In the order they were made, without their holders. */
+	list(request?: GuardsPageRequest): Promise<QuotaPage>;
+	/** Changes what is given, at once; `rate` or `concurrency` of null is removed, but one of them must stay. */
+	patch(id: string, changes: PatchQuotaRequest, request?: GuardRequest): Promise<QuotaView>;
+	/** What waited for it is released. */
+	delete(id: string, request?: GuardRequest): Promise<{ deleted: true }>;
 }
 
 export interface FeedCalls {
@@ -156,6 +216,8 @@ export interface Backend {
 	readonly leases: LeaseCalls;
 	readonly workers: WorkerCalls;
 	readonly lanes: LaneCalls;
+	readonly budgets: BudgetCalls;
+	readonly quotas: QuotaCalls;
 	readonly feed: FeedCalls;
 	readonly admin: AdminCalls;
 	close(): Promise<void>;

@@ -17,6 +17,7 @@ import {
 	time,
 	wellFormedText,
 } from "./fields.ts";
+import { amounts, guardIds, MAX_GUARDS } from "./guards.ts";
 import { tags } from "./tags.ts";
 import { shape } from "./validate.ts";
 
@@ -92,6 +93,15 @@ const createFields = {
 	priority: Type.Optional(priority),
 	tags: Type.Optional(tags),
 	requiredCapabilities: Type.Optional(capabilities("What a worker must offer to be given it")),
+	budgets: Type.Optional(guardIds("Budgets that must admit it, and that it may spend of")),
+	quotas: Type.Optional(guardIds("Quotas that must admit it")),
+	reserve: Type.Optional(
+		Type.Record(Type.String(), amounts, {
+			maxProperties: MAX_GUARDS,
+			description: "What is set aside for it while it runs: {budget: {dimension: amount}}",
+			allowed: `must be an object of at most ${MAX_GUARDS} budgets`,
+		}),
+	),
 	fairnessKey: Type.Optional(wellFormedText(1, 256, "Keys of the same priority are served in turn")),
 	delayUntil: Type.Optional(time),
 	delayMs: Type.Optional(duration(0, "Not before this long from now")),

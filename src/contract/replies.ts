@@ -1,6 +1,15 @@
 /** What FlowFabric answers, in process and over HTTP alike. Only types: whoever does not show schemas loads none of them. */
 
 export type { ScannersReply, ScannerView } from "./replies/admin.ts";
+export type {
+	BudgetPage,
+	BudgetReset,
+	BudgetView,
+	CreatedBudget,
+	LedgerPage,
+	ReleasedSpend,
+	UsageReply,
+} from "./replies/budgets.ts";
 export type { ErrorBody } from "./replies/errors.ts";
 export type { EventPage, FollowedEvent } from "./replies/events.ts";
 export type {
@@ -15,4 +24,5 @@ export type {
 } from "./replies/executions.ts";
 export type { LanePage, LaneStatus, LaneView } from "./replies/lanes.ts";
 export type { ClaimedExecution, CompletedItem, GrantView, RenewedLease, WorkerNotice } from "./replies/leases.ts";
+export type { CreatedQuota, ListedQuota, QuotaPage, QuotaView } from "./replies/quotas.ts";
 export type { WorkerPage, WorkerView } from "./replies/workers.ts";

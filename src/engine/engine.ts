@@ -34,6 +34,7 @@ import { type LiveEngine, Presence, type PresenceTimes } from "./fleet/presence.
 import { Registry } from "./fleet/registry.ts";
 import { WorkerHeartbeats } from "./fleet/worker-heartbeats.ts";
 import { WorkerLimit } from "./fleet/worker-limit.ts";
+import { GuardDirectory } from "./guard-directory.ts";
 import { UuidMint } from "./mint.ts";
 import { NameLimits } from "./name-limits.ts";
 import type { EngineObserver } from "./observer.ts";
@@ -72,6 +73,8 @@ export interface Limits {
 	workers: number;
 	lanes: number;
 	kinds: number;
+	/** Budgets, and as many quotas. */
+	guards: number;
 }
 
 /** How many things an engine did, for metrics, benchmarks and tests. */
@@ -85,6 +88,7 @@ export interface EngineCounters {
 }
 
 const DEFAULT_CACHED_RECORDS = 20_000;
+const MOST_GUARDS = 10_000;
 /** Errands of a type that are under way at once, and that wait. */
 const ERRANDS = { inFlight: 8, backlog: 256 };
 
@@ -107,6 +111,8 @@ export class Engine {
 	readonly registry: Registry;
 	readonly workerLimit: WorkerLimit;
 	readonly nameLimits: NameLimits;
+	/** Which budgets and quotas there are. */
+	readonly guards: GuardDirectory;
 	readonly heartbeats: WorkerHeartbeats;
 	readonly routes: RouteBlocker;
 	/** Releases what waits for budgets and quotas. */
@@ -118,6 +124,8 @@ export class Engine {
 	/** What its scanners are restricted to; undefined when they are not. */
 	readonly scannerFilter: ScannerFilter | undefined;
 	readonly throughput = new Throughput();
+	/** Budgets a namespace may have, and as many quotas. */
+	readonly mostGuards: number;
 	readonly claimRequests: ClaimRequests<ExecutionRecord>;
 	readonly grantRequests: ClaimRequests<GrantView>;
 	/** Told of every unit that was committed. */
@@ -162,6 +170,8 @@ export class Engine {
 		this.lanes = new LaneKeeper(this.runners);
 		this.registry = new Registry({ runners: this.runners, kernel: this.kernel, clock: this.clock });
 		this.workerLimit = new WorkerLimit(this.registry, this.clock, options.limits?.workers);
+		this.mostGuards = options.limits?.guards ?? MOST_GUARDS;
+		this.guards = new GuardDirectory({ runners: this.runners, kernel: this.kernel, clock: this.clock });
 		this.#mover = this.#makeMover();
 		this.routes = this.#makeRoutes();
 		this.releaser = this.#makeReleaser();

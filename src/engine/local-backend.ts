@@ -1,18 +1,22 @@
 import type {
 	AdminCalls,
 	Backend,
+	BudgetCalls,
 	Calls,
 	ExecutionCalls,
 	FeedCalls,
 	LaneCalls,
 	LeaseCalls,
+	QuotaCalls,
 	WorkerCalls,
 } from "../contract/backend.ts";
 import { LocalAdmin } from "./calls/admin.ts";
+import { LocalBudgets } from "./calls/budgets.ts";
 import { LocalExecutions } from "./calls/executions.ts";
 import { LocalFeed } from "./calls/feed.ts";
 import { LocalLanes } from "./calls/lanes.ts";
 import { LocalLeases } from "./calls/leases.ts";
+import { LocalQuotas } from "./calls/quotas.ts";
 import { type Caller, Session } from "./calls/session.ts";
 import { LocalWorkers } from "./calls/workers.ts";
 import type { Engine } from "./engine.ts";
@@ -31,6 +35,8 @@ export class LocalBackend implements Backend {
 	readonly leases: LeaseCalls;
 	readonly workers: WorkerCalls;
 	readonly lanes: LaneCalls;
+	readonly budgets: BudgetCalls;
+	readonly quotas: QuotaCalls;
 	readonly feed: FeedCalls;
 	readonly admin: AdminCalls;
 	readonly #session: Session;
@@ -48,6 +54,8 @@ export class LocalBackend implements Backend {
 		this.leases = calls.leases;
 		this.workers = calls.workers;
 		this.lanes = calls.lanes;
+		this.budgets = calls.budgets;
+		this.quotas = calls.quotas;
 		this.feed = calls.feed;
 		this.admin = calls.admin;
 	}
@@ -67,6 +75,8 @@ const callsAt = (session: Session): Calls => ({
 	leases: new LocalLeases(session),
 	workers: new LocalWorkers(session),
 	lanes: new LocalLanes(session),
+	budgets: new LocalBudgets(session),
+	quotas: new LocalQuotas(session),
 	feed: new LocalFeed(session),
 	admin: new LocalAdmin(session),
 });

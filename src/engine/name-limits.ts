@@ -65,9 +65,10 @@ export class NameLimits {
 
 	/** Refuses a create that would bring one name too many. */
 	check(partition: number, command: CreateCommand): void {
-		const { namespace, lane, kind, requiredCapabilities = NONE } = command;
+		const { namespace, lane, kind, requiredCapabilities = NONE, budgets, quotas } = command;
 		const work = this.#options.work();
-		const queue = eligibleQueue({ namespace, lane, kind, requiredCapabilities });
+		const isGuarded = budgets !== undefined || quotas !== undefined;
+		const queue = eligibleQueue({ namespace, lane, kind, requiredCapabilities, isGuarded });
 		if (work.isHot(partition, queue)) return;
 		this.checkLane(namespace, lane);
 		if (!work.hasRoomBeside(partition, queue, this.#mostKinds)) {

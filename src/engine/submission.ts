@@ -1,12 +1,14 @@
 import { FlowFabricError } from "../contract/errors.ts";
 import { type CreateRequest, createRequest } from "../contract/executions.ts";
 import { MAX_DELAY_MS } from "../contract/fields.ts";
+import { checkDimensions } from "../contract/guards.ts";
 import { checkTags } from "../contract/tags.ts";
 import { capabilitySet } from "../contract/workers.ts";
 import { makeId, slotOf } from "../kernel/ids.ts";
 import { inputBlobKey, JSON_CONTENT } from "../kernel/payload.ts";
 import { policyWithoutDefaults } from "../kernel/policy.ts";
 import { clampPriority } from "../kernel/priority.ts";
+import type { Amounts } from "../kernel/records/budget.ts";
 import { idempotencySubject } from "../kernel/records/idempotency-key.ts";
 import type { CreateCommand } from "../kernel/rules/create.ts";
 import type { UuidMint } from "./mint.ts";
@@ -58,6 +60,14 @@ export function createCommand(request: unknown, context: SubmissionContext): Cre
 	if (given.requiredCapabilities && given.requiredCapabilities.length > 0) {
 		command.requiredCapabilities = capabilitySet(given.requiredCapabilities, "requiredCapabilities");
 	}
+	const budgets = idSet(given.budgets);
+	const quotas = idSet(given.quotas);
+	if (budgets) command.budgets = budgets;
+	if (quotas) command.quotas = quotas;
+	if (given.reserve) {
+		const reserve = reservations(given.reserve, budgets ?? []);
+		if (reserve) command.reserve = reserve;
+	}
 	if (given.fairnessKey !== undefined) command.fairnessKey = given.fairnessKey;
 	if (blob) command.inputBlob = blob;
 	if (given.delayUntil !== undefined) command.delayUntil = given.delayUntil;
@@ -80,7 +90,7 @@ function bodyOf(
 	contentType = given.contentType,
 ): Record<string, unknown> {
 	const { idempotencyKey: _key, traceparent: _trace, input: _input, inputBase64: _bytes, ...body } = given;
-	const { namespace, lane, tags, requiredCapabilities, actor } = command;
+	const { namespace, lane, tags, requiredCapabilities, budgets, quotas, reserve, actor } = command;
 	return {
 		...body,
 		namespace,
@@ -88,12 +98,43 @@ function bodyOf(
 		priority: clampPriority(command.priority) || undefined,
 		tags,
 		requiredCapabilities,
+		budgets,
+		quotas,
+		reserve,
 		delayMs: given.delayMs || undefined,
 		policy: policyWithoutDefaults(command.policy),
 		contentType: contentType === JSON_CONTENT ? undefined : contentType,
 		createdBy: given.createdBy === actor ? undefined : given.createdBy,
 	};
 }
+
+/** Sorted, each once; undefined for none. */
+const idSet = (ids: readonly string[] | undefined): string[] | undefined =>
+	ids && ids.length > 0 ? [...new Set(ids)].sort() : undefined;
+
+/** It stands in the record, of which all else must have room too. */
+const MAX_RESERVE_CHARS = 8192;
+
+/** What is to be reserved of which budget, without what comes to nothing; undefined for nothing at all. */
+function reservations(
+	given: NonNullable<CreateRequest["reserve"]>,
+	budgets: readonly string[],
+): CreateCommand["reserve"] | undefined {
+	const wanted: [budget: string, amounts: Amounts][] = [];
+	for (const [budget, amounts] of Object.entries(given)) {
+		if (!budgets.includes(budget))
+			throw invalid("reserve", `must name budgets of this execution, got ${quoted(budget)}`);
+		checkDimensions(`reserve.${budget}`, amounts);
+		const some = Object.entries(amounts).filter(([, amount]) => amount > 0);
+		if (some.length > 0) wanted.push([budget, Object.fromEntries(some)]);
+	}
+	if (wanted.length === 0) return undefined;
+	const reserve = Object.fromEntries(wanted);
+	if (JSON.stringify(reserve).length <= MAX_RESERVE_CHARS) return reserve;
+	throw invalid("reserve", `must be at most ${MAX_RESERVE_CHARS} characters of JSON together`);
+}
+
+const quoted = (name: string): string => JSON.stringify(name.slice(0, 128));
 
 function checkDelay({ delayUntil, delayMs }: CreateRequest, now: number): void {
 	if (delayUntil !== undefined && delayMs !== undefined) {

@@ -23,12 +23,29 @@ export const ERRORS = {
 	not_found: { status: 404, retryable: false, message: "no such route" },
 	execution_not_found: { status: 404, retryable: false, message: "no such execution" },
 	result_not_found: { status: 404, retryable: false, message: "the execution ended without a result" },
+	budget_not_found: { status: 404, retryable: false, message: "no such budget" },
+	quota_not_found: { status: 404, retryable: false, message: "no such quota" },
 	grant_not_found: { status: 404, retryable: false, message: "no such grant" },
 	method_not_allowed: { status: 405, retryable: false, message: "the route has no such method" },
 	idempotency_conflict: {
 		status: 409,
 		retryable: false,
 		message: "idempotencyKey was already used with a different body",
+	},
+	already_exists: {
+		status: 409,
+		retryable: false,
+		message: "it exists already with another definition; change it with PATCH",
+	},
+	budget_full: {
+		status: 409,
+		retryable: false,
+		message: "the budget would count more than 64 dimensions, or more of one than 9007199254740991",
+	},
+	quota_without_limit: {
+		status: 409,
+		retryable: false,
+		message: "the quota would have neither rate nor concurrency; delete it instead",
 	},
 	lane_draining: { status: 409, retryable: false, message: "the lane is draining and takes no new work" },
 	lane_paused: { status: 409, retryable: false, message: "the lane is paused and hands out no work" },
@@ -68,6 +85,8 @@ export const ERRORS = {
 		retryable: true,
 		message: "as many kinds of work wait in the lane, or as many sets of capabilities are waited for, as may be",
 	},
+	too_many_budgets: { status: 429, retryable: true, message: "the namespace has as many budgets as it may have" },
+	too_many_quotas: { status: 429, retryable: true, message: "the namespace has as many quotas as it may have" },
 	too_many_requests: { status: 429, retryable: true, message: "too many of these calls are under way" },
 	corrupt_record: { status: 500, retryable: false, message: "a stored record cannot be read" },
 	store_corrupt: {

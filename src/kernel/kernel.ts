@@ -8,10 +8,13 @@ import { breach, breachTold } from "./rules/breach.ts";
 import { cancel } from "./rules/cancel.ts";
 import { changeLane, confirmLane, copyLane } from "./rules/change-lane.ts";
 import { changePriority } from "./rules/change-priority.ts";
+import { checkFence } from "./rules/check-fence.ts";
 import { claim } from "./rules/claim.ts";
 import { complete } from "./rules/complete.ts";
 import { create } from "./rules/create.ts";
 import { createMany } from "./rules/create-many.ts";
+import { createBudget, deleteBudget, patchBudget, resetBudget } from "./rules/define-budget.ts";
+import { createQuota, deleteQuota, patchQuota } from "./rules/define-quota.ts";
 import { fail } from "./rules/fail.ts";
 import { acceptGrant, grant } from "./rules/grant.ts";
 import { delay, release } from "./rules/hand-back.ts";
@@ -21,9 +24,11 @@ import { probeWrite } from "./rules/probe-write.ts";
 import { progress } from "./rules/progress.ts";
 import { recount } from "./rules/recount.ts";
 import { beat, registerWorker, removeWorker } from "./rules/register-worker.ts";
+import { releaseSpend } from "./rules/release-spend.ts";
 import { remove } from "./rules/remove.ts";
 import { renew } from "./rules/renew.ts";
 import { replay } from "./rules/replay.ts";
+import { reportUsage } from "./rules/report-usage.ts";
 import { reserve, takeBack } from "./rules/reserve.ts";
 import { revokeLease } from "./rules/revoke-lease.ts";
 import { setTags } from "./rules/set-tags.ts";
@@ -57,6 +62,16 @@ const rules = {
 	changeLane,
 	copyLane,
 	confirmLane,
+	checkFence,
+	createBudget,
+	patchBudget,
+	deleteBudget,
+	resetBudget,
+	reportUsage,
+	releaseSpend,
+	createQuota,
+	patchQuota,
+	deleteQuota,
 	reserve,
 	takeBack,
 	settle,
@@ -99,6 +114,8 @@ const starting: ReadonlySet<Op> = new Set<Op>([
 	"grant",
 	"acceptGrant",
 	"replay",
+	"createBudget",
+	"createQuota",
 	"probeWrite",
 ]);
 

@@ -1,6 +1,6 @@
 import { HttpBackend } from "../client/http-backend.ts";
 import type { ConnectOptions } from "../client/options.ts";
-import type { Backend, FollowOptions } from "../contract/backend.ts";
+import type { Backend, BudgetCalls, FollowOptions, QuotaCalls } from "../contract/backend.ts";
 import type { BulkRequest } from "../contract/bulk.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import type {
@@ -168,6 +168,16 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 	/** The lanes of a namespace and what is in them, a page at a time. */
 	lanes(request: LanesPageRequest = {}) {
 		return this.backend.lanes.list(request);
+	}
+
+	/** What may be spent, who spent it, and what waits for more. */
+	get budgets(): BudgetCalls {
+		return this.backend.budgets;
+	}
+
+	/** How much may start within a time, and how much may run at once. */
+	get quotas(): QuotaCalls {
+		return this.backend.quotas;
 	}
 
 	/** What happened in a namespace since a cursor; waits for something to happen if asked to. */

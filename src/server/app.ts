@@ -9,11 +9,13 @@ import { apiDocument, describeApi, shapesAreForReaders } from "./openapi.ts";
 import type { ServerOptions } from "./options.ts";
 import { actionRoutes } from "./routes/actions.ts";
 import { adminRoutes } from "./routes/admin.ts";
+import { budgetRoutes } from "./routes/budgets.ts";
 import { executionRoutes } from "./routes/executions.ts";
 import { feedRoutes } from "./routes/feed.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { laneRoutes } from "./routes/lanes.ts";
 import { leaseRoutes } from "./routes/leases.ts";
+import { quotaRoutes } from "./routes/quotas.ts";
 import { addRoutes, inArea, type Route } from "./routes/route.ts";
 import { workerRoutes } from "./routes/workers.ts";
 import type { ServerContext } from "./server-context.ts";
@@ -74,6 +76,8 @@ export async function makeApp(
 		...leaseRoutes(context),
 		...workerRoutes(),
 		...laneRoutes(),
+		...budgetRoutes(),
+		...quotaRoutes(),
 		...feedRoutes(context),
 		...adminRoutes(context),
 		...healthRoutes(context, { backend, tokens, openMetrics }),

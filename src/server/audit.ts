@@ -29,6 +29,27 @@ export const onLane = (what: string): Audit => ({
 	target: (request) => ({ target: paramsOf(request).lane ?? "", namespace: namespaceMeant(request) }),
 });
 
+/** On a budget or a quota. */
+export const onGuard = (what: string, result?: Audit["result"]): Audit => ({
+	what,
+	target: (request) => ({ target: paramsOf(request).id ?? "", namespace: namespaceMeant(request) }),
+	...(result ? { result } : undefined),
+});
+
+/** On one that is to be made, which the body names. */
+export const onNewGuard = (what: string): Audit => ({
+	what,
+	target({ body, principal }) {
+		const { id, namespace } = (body ?? {}) as { id?: unknown; namespace?: unknown };
+		const named = typeof namespace === "string" ? namespace.slice(0, MOST_SAID) : undefined;
+		return {
+			target: typeof id === "string" ? id.slice(0, MOST_SAID) : "",
+			namespace: named ?? principal.namespace ?? executionDefaults.namespace,
+		};
+	},
+	result: (answer) => ({ created: (answer as { created: boolean }).created }),
+});
+
 export const onWorker = (what: string): Audit => ({
 	what,
 	target: (request) => ({ target: paramsOf(request).instanceId ?? "", namespace: namespaceMeant(request) }),

@@ -26,6 +26,8 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
 				{ name: "executions", description: "Submitting, reading and steering work" },
 				{ name: "worker protocol", description: "Claiming work and everything done under a lease" },
 				{ name: "lanes", description: "What waits where" },
+				{ name: "budgets", description: "What may be spent, who spent it, and what waits for more" },
+				{ name: "quotas", description: "How much may start within a time, and how much may run at once" },
 				{ name: "events", description: "Everything that happens in a namespace" },
 				{ name: "administration", description: "For whoever runs the engine" },
 				{ name: "health", description: "For whoever runs the server" },

@@ -1,5 +1,6 @@
+import { randomUUID } from "node:crypto";
 import type { Backend } from "../contract/backend.ts";
-import type { ClaimedExecution } from "../contract/replies.ts";
+import type { ClaimedExecution, UsageReply } from "../contract/replies.ts";
 import type { Logger } from "./logger.ts";
 
 /** What a handler is given besides its input. */
@@ -22,6 +23,11 @@ export interface Context<I = unknown> {
 	readonly log: Logger;
 	/** Tells how far the work is; what is not given stays as it was. */
 	progress(progress: { percent?: number; message?: string }): Promise<void>;
+	/**
+	 * Reports what was spent of a budget, and tells what came of it: a breach is an answer, not an error. Said again under
+	 * the same `dedupKey` within 24 hours, also by a later attempt, it is counted once; without one each call counts.
+	 */
+	usage(budget: string, dims: Record<string, number>, options?: { dedupKey?: string }): Promise<UsageReply>;
 }
 
 export type Handler<I = never, R = unknown> = (ctx: Context<I>, input: I) => Promise<R> | R;
@@ -67,6 +73,10 @@ export class RunContext implements Context {
 	readonly progress = async (progress: { percent?: number; message?: string }): Promise<void> => {
 		await this.#backend.leases.progress(this.execution.id, { fence: this.#run.fence, ...progress });
 	};
+
+	/** The key is made here, so that a report that has to be sent twice is the same report. */
+	readonly usage: Context["usage"] = (budget, dims, { dedupKey = randomUUID() } = {}) =>
+		this.#backend.leases.usage(this.execution.id, { fence: this.#run.fence, budget, dims, dedupKey });
 }
 
 /** JSON and text as values, everything else as bytes. */

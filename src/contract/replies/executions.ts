@@ -83,6 +83,8 @@ export const execution = Type.Object({
 	flowId: optional(Type.String()),
 	tags,
 	policy,
+	budgets: Type.Array(Type.String()),
+	quotas: Type.Array(Type.String()),
 	requiredCapabilities: Type.Array(Type.String()),
 	progress: optional(Type.Object({ percent: optional(Type.Number()), message: optional(Type.String()) })),
 	failure: optional(failure),

@@ -86,25 +86,41 @@ export function createTogether(session: Session, items: readonly CreateRequest[]
 			}
 		};
 
-		let group: Group = { commands: [], places: [] };
+		const groups = new Map<number, Group>();
 		const flush = () => {
-			if (group.commands.length > 0) together(context.partition, group);
-			group = { commands: [], places: [] };
+			for (const [partition, group] of groups) together(partition, group);
+			groups.clear();
 		};
-		const join = (command: Create, place: number) => {
+		const join = (partition: number, command: Create, place: number) => {
+			let group = groups.get(partition);
+			if (!group) groups.set(partition, (group = { commands: [], places: [] }));
 			group.commands.push(command);
 			group.places.push(place);
 			if (group.commands.length < TOGETHER) return;
-			flush();
+			groups.delete(partition);
+			together(partition, group);
 			context.partition = engine.chooser.next();
+		};
+		const dispatch = (partition: number, command: Create, place: number) => {
+			if (command.idempotencyKey || command.inputBlob) alone(command, place);
+			else join(partition, command, place);
 		};
 
 		const create = (item: CreateRequest, place: number) => {
 			try {
 				const command = createCommand(item, context);
-				engine.nameLimits.check(partitionOf(command), command);
-				if (command.idempotencyKey || command.inputBlob) alone(command, place);
-				else join(command, place);
+				const partition = partitionOf(command);
+				engine.nameLimits.check(partition, command);
+				const finding = engine.guards.check(command);
+				if (!finding) return dispatch(partition, command, place);
+				finding.then(
+					() => {
+						dispatch(partition, command, place);
+						// Those that waited for the same answer go on together.
+						queueMicrotask(flush);
+					},
+					(error) => refuse(place, error),
+				);
 			} catch (error) {
 				refuse(place, error);
 			}

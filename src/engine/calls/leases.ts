@@ -1,8 +1,17 @@
 import type { ClaimingHow, LeaseCalls } from "../../contract/backend.ts";
+import { type WorkerUsageRequest, workerUsageRequest } from "../../contract/budgets.ts";
 import { within } from "../../contract/clock.ts";
 import { errorBody, FlowFabricError } from "../../contract/errors.ts";
+import { checkDimensions } from "../../contract/guards.ts";
 import { slotOfGivenId } from "../../contract/ids.ts";
-import type { ClaimedExecution, CompletedItem, GrantView, RenewedLease, WorkerNotice } from "../../contract/replies.ts";
+import type {
+	ClaimedExecution,
+	CompletedItem,
+	GrantView,
+	RenewedLease,
+	UsageReply,
+	WorkerNotice,
+} from "../../contract/replies.ts";
 import * as protocol from "../../contract/worker-protocol.ts";
 import { capabilitySet } from "../../contract/workers.ts";
 import type { CommandOf } from "../../kernel/kernel.ts";
@@ -18,6 +27,7 @@ import { shareOfMany } from "../partition/waiting-commands.ts";
 import { asValue, contentOf, inlineValue, pack } from "../payloads.ts";
 import { claimedView } from "../reading/views.ts";
 import { checkDelayUntil } from "../submission.ts";
+import { reportUsage } from "./budgets.ts";
 import type { Session } from "./session.ts";
 
 const DEFAULT_LEASE_MS = 30_000;
@@ -218,6 +228,18 @@ export class LocalLeases implements LeaseCalls {
 			progress,
 		});
 		return outcome.progress;
+	}
+
+	/** The fence is checked where the execution lives, the report made where the budget does. */
+	async usage(id: string, request: WorkerUsageRequest): Promise<UsageReply> {
+		const { fence, budget, dims, dedupKey } = workerUsageRequest.check(request);
+		checkDimensions("dims", dims);
+		const { namespace } = await this.#session.run("checkFence", {
+			op: "checkFence",
+			executionId: id,
+			...(fence ? { fence } : undefined),
+		});
+		return reportUsage(this.#session, { kind: "budget", namespace, id: budget }, dims, id, dedupKey);
 	}
 
 	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void {

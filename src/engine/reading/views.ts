@@ -39,6 +39,8 @@ export function executionView(record: ExecutionRecord, laneCopy: LaneRecord, now
 		...(record.flowId ? { flowId: record.flowId } : undefined),
 		tags: { ...record.tags },
 		policy: record.policy,
+		budgets: [...record.budgets],
+		quotas: [...record.quotas],
 		requiredCapabilities: [...record.requiredCapabilities],
 		...(record.progress ? { progress: record.progress } : undefined),
 		...(record.failure ? { failure: record.failure } : undefined),

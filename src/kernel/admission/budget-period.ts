@@ -18,7 +18,7 @@ export function nextReset(every: ResetEvery | null, from: number, now: number): 
 /** The budget as it is now: a period that is over is over, whether or not anybody has come to say so. */
 export function asOf(budget: BudgetRecord, now: number): BudgetRecord {
 	if (budget.nextResetAt === 0 || budget.nextResetAt > now) return budget;
-	return reset(budget, now, nextReset(budget.resetEvery, budget.nextResetAt, now));
+	return reset(budget, now, nextReset(budget.resets?.every ?? null, budget.nextResetAt, now));
 }
 
 /** Begins a new period: what was spent is forgotten, what was promised stays. */

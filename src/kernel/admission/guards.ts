@@ -17,7 +17,7 @@ export function guardsOf({ namespace, budgets, quotas }: ExecutionRecord): Guard
 
 /** What an execution wants reserved of a budget. */
 export const wantedOf = ({ reserve }: ExecutionRecord, { kind, id }: GuardName): Amounts | undefined =>
-	kind === "budget" ? reserve?.[id] : undefined;
+	kind === "budget" && reserve && Object.hasOwn(reserve, id) ? reserve[id] : undefined;
 
 /** Whether all that admits an execution lives beside it, so that one step can do everything. */
 export const areHere = (tx: Tx, guards: readonly GuardName[]): boolean =>

@@ -34,7 +34,8 @@ export interface Breach {
 
 export interface BudgetRecord extends GuardRecord {
 	dimensions: Readonly<Record<string, Limit>>;
-	resetEvery: ResetEvery | null;
+	/** Null when usage never begins anew by itself. */
+	resets: { every: ResetEvery } | null;
 	onHard: OnHard;
 	labels: Tags;
 	/** Of this period, by dimension. */
@@ -44,6 +45,8 @@ export interface BudgetRecord extends GuardRecord {
 	exhausted: Readonly<Record<string, Exhaustion>>;
 	/** Counts resets; entries of the ledger belong to one. */
 	period: number;
+	/** The first of this budget: what is kept of earlier ones belongs to one of the same name that was deleted. */
+	firstPeriod: number;
 	/** The earliest period of which the ledger may still hold entries. */
 	ledgerFrom: number;
 	nextResetAt: number;
@@ -60,13 +63,14 @@ const nothing: Amounts = Object.freeze({});
 export const budgetDefaults: BudgetRecord = {
 	...guardDefaults,
 	dimensions: Object.freeze({}),
-	resetEvery: null,
+	resets: null,
 	onHard: "block",
 	labels: Object.freeze({}) as Tags,
 	used: nothing,
 	reserved: nothing,
 	exhausted: Object.freeze({}),
 	period: 0,
+	firstPeriod: 0,
 	ledgerFrom: 0,
 	nextResetAt: 0,
 	breachCount: 0,
@@ -111,21 +115,37 @@ export const ledgerKey = (namespace: string, id: string, executionId: string): K
 export const makeLedgerEntry = (fields: Partial<LedgerEntryRecord>): LedgerEntryRecord =>
 	makeRecord(ledgerEntryDefaults, fields);
 
-/** A report that was made under a key, for whoever makes it again. */
+/** What was done under a key, for whoever says it again. */
 export interface UsageKeyRecord {
+	/** The period it was done in. */
+	period: number;
+	/** Of a report. */
 	outcome: "ok" | "soft_breach";
 	dimension: string;
 	current: number;
 	limit: number;
+	/** What was taken back. */
+	released: Amounts;
 	expiresAt: number;
 }
 
-export const usageKeyDefaults: UsageKeyRecord = { outcome: "ok", dimension: "", current: 0, limit: 0, expiresAt: 0 };
+export const usageKeyDefaults: UsageKeyRecord = {
+	period: 0,
+	outcome: "ok",
+	dimension: "",
+	current: 0,
+	limit: 0,
+	released: nothing,
+	expiresAt: 0,
+};
 
 export const USAGE_KEY_PREFIX = "usagekey:";
 
+/** What may be done under a key; keys of one have nothing to do with those of another. */
+export type KeyedDeed = "report" | "release" | "reset";
+
 /** The key may hold anything, so it comes last. */
-export const usageKeyKey = (namespace: string, id: string, dedupKey: string): Key<UsageKeyRecord> =>
-	`${USAGE_KEY_PREFIX}${guardSubject(namespace, id)},${dedupKey}`;
+export const usageKeyKey = (namespace: string, id: string, deed: KeyedDeed, key: string): Key<UsageKeyRecord> =>
+	`${USAGE_KEY_PREFIX}${guardSubject(namespace, id)},${deed},${key}`;
 
 export const makeUsageKey = (fields: Partial<UsageKeyRecord>): UsageKeyRecord => makeRecord(usageKeyDefaults, fields);

@@ -2,6 +2,7 @@ import { type Outcome, refuse } from "../outcome.ts";
 import type { Blob, Payload } from "../payload.ts";
 import { DEFAULT_DEDUP_WINDOW_MS, isEmpty, type Policy } from "../policy.ts";
 import { clampPriority } from "../priority.ts";
+import type { Amounts } from "../records/budget.ts";
 import { executionKey, makeExecution } from "../records/execution.ts";
 import { idempotencyKeyKey, makeIdempotencyKey } from "../records/idempotency-key.ts";
 import { laneDefaults, laneKey } from "../records/lane.ts";
@@ -21,6 +22,11 @@ export interface CreateCommand {
 	tags?: Tags;
 	/** Sorted, each once; left out when there are none. */
 	requiredCapabilities?: readonly string[];
+	/** Sorted, each once; left out when there are none. */
+	budgets?: readonly string[];
+	quotas?: readonly string[];
+	/** By budget, each one of `budgets`. */
+	reserve?: Readonly<Record<string, Amounts>>;
 	fairnessKey?: string;
 	policy: Policy;
 	input: Payload | null;
@@ -71,6 +77,9 @@ export function create(tx: Tx, command: CreateCommand, now: number): CreateOutco
 	record.agingMs = laneCopy.agingMs;
 	if (command.tags) record.tags = command.tags;
 	if (command.requiredCapabilities) record.requiredCapabilities = command.requiredCapabilities;
+	if (command.budgets) record.budgets = command.budgets;
+	if (command.quotas) record.quotas = command.quotas;
+	if (command.reserve) record.reserve = command.reserve;
 	if (command.fairnessKey) record.fairnessKey = command.fairnessKey;
 	if (!isEmpty(command.policy)) record.policy = command.policy;
 	record.input = command.input;

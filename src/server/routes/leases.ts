@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import Type from "typebox";
+import { workerUsageRequest } from "../../contract/budgets.ts";
 import { errorBody } from "../../contract/errors.ts";
+import { usage } from "../../contract/replies/budgets.ts";
 import * as replies from "../../contract/replies/leases.ts";
 import { publicState } from "../../contract/replies/parts.ts";
 import type { ClaimedExecution, CompletedItem } from "../../contract/replies.ts";
@@ -114,6 +116,13 @@ export function leaseRoutes(context: ServerContext): Route[] {
 				200: Type.Object({ percent: Type.Optional(Type.Number()), message: Type.Optional(Type.String()) }),
 			},
 			handle: (request) => request.principal.backend.leases.progress(idOf(request), request.body as never),
+		},
+		{
+			name: "POST /v1/executions/:id/usage",
+			summary: "Report what this execution spent of a budget; a report that goes over a hard limit is not counted",
+			body: workerUsageRequest.schema,
+			replies: { 200: usage },
+			handle: (request) => request.principal.backend.leases.usage(idOf(request), request.body as never),
 		},
 		{
 			name: "GET /v1/workers/:instanceId/notices",
