@@ -29,6 +29,7 @@ import { noticeCases } from "./public-cases/notices.ts";
 import { operatorCases } from "./public-cases/operators.ts";
 import { payloadCases } from "./public-cases/payloads.ts";
 import { priorityCases } from "./public-cases/priorities.ts";
+import { quotaAdmissionCases } from "./public-cases/quota-admission.ts";
 import { renewalCases } from "./public-cases/renewals.ts";
 import { reopeningCases } from "./public-cases/reopening.ts";
 import { retentionCases } from "./public-cases/retention.ts";
@@ -77,6 +78,7 @@ const always: Subjects = {
 	lanes: laneCases,
 	"lane states": laneStateCases,
 	grants: grantCases,
+	"quota admission": quotaAdmissionCases,
 	"grant requests": grantRequestCases,
 	routes: routeCases,
 	explaining: explainCases,
