@@ -93,7 +93,7 @@ export class RouteBlocker implements Scanner {
 	 * The net under all of this: one look at the registry of every namespace in which something waits. If it cannot be
 	 * read, everything of that namespace is released, and whoever claims next finds out. Of the partitions of this engine
 	 * only those are looked at that have changed, that held something back the last time, or that were never looked at,
-	 * a few of the last in each pass. With a scannerFilter only what is within it is released. Returns how many were moved.
+	 * a few of the last in each pass. With a filter only what is within it is released. Returns how many were moved.
 	 */
 	async runOnce(own: readonly number[], changed: readonly number[]): Promise<number> {
 		const { scannerFilter } = this.#options;
