@@ -349,7 +349,7 @@ export class PartitionRunner {
 		// A window that was fetched while the batch was on its way may have been read before or after it.
 		for (const queue of round.needs.queues.keys())
 			for (const draft of drafts) if (draft.committed) this.#memory.showIn(queue, draft.written);
-		this.#memory.cache.trim();
+		this.#memory.cache.trim((key) => round.needs.isNeeded(key));
 		if (failure) for (const running of setAside) running.reject(failure);
 		this.#waiting.addFirst(failure ? again : [...again, ...setAside]);
 	}
