@@ -28,26 +28,36 @@ export async function eventLines(bench: EventsBench): Promise<Line[]> {
 const callsOf = ({ ff }: EventsBench, namespace: string): Calls =>
 	(ff.backend as LocalBackend).as({ actor: "bench", namespace });
 
-/** Every change of one execution is a commit and an event of the same owner. */
+/**
+ * Every change of one execution is a commit and an event of the same owner. The last are made in turns with the first of
+ * another: whatever else the machine does then, it does to both.
+ */
 async function historyLine(bench: EventsBench): Promise<Line> {
 	const { executions } = callsOf(bench, "history");
-	const changes = async (count: number): Promise<number[]> => {
-		const { id } = await executions.create({ kind: "busy", delayMs: 86_400_000 });
-		const ms: number[] = [];
-		for (let n = 0; n < count; n++) {
-			const startedAt = performance.now();
-			await executions.changePriority(id, { priority: 1 + (n % 2) });
-			ms.push(performance.now() - startedAt);
-		}
-		return ms;
+	const begin = async () => (await executions.create({ kind: "busy", delayMs: 86_400_000 })).id;
+	const change = async (id: string, n: number): Promise<number> => {
+		const startedAt = performance.now();
+		await executions.changePriority(id, { priority: 1 + (n % 2) });
+		return performance.now() - startedAt;
 	};
-	// So that the code is as warm for the first as for the last.
-	await changes(2000);
-	const ms = await changes(COMMITS_OF_ONE);
+	const busy = await begin();
+	for (let n = 0; n < COMMITS_OF_ONE - COMPARED; n++) await change(busy, n);
 	bench.progress(`  ${COMMITS_OF_ONE} events of one execution`);
-	const figure = median(ms.slice(-COMPARED));
-	const first = median(ms.slice(0, COMPARED));
-	return line(bench, `commit ${COMMITS_OF_ONE} of one owner p50`, figure, `first ${COMPARED}`, first, "≤ 1.2");
+	const last: number[] = [];
+	const first: number[] = [];
+	const other = await begin();
+	for (let n = 0; n < COMPARED; n++) {
+		last.push(await change(busy, n));
+		first.push(await change(other, n));
+	}
+	return line(
+		bench,
+		`commit ${COMMITS_OF_ONE} of one owner p50`,
+		median(last),
+		`first ${COMPARED}`,
+		median(first),
+		"≤ 1.2",
+	);
 }
 
 /** Creates of one tenant, in turns with and without another's readers. */
@@ -99,7 +109,14 @@ async function feedLine(bench: EventsBench): Promise<Line> {
 	await fill(others, FOREIGN);
 	bench.progress(`  ${FOREIGN} events of others`);
 	const after = await timesOf(bench);
-	return line(bench, `feed of ${OWN} beside ${FOREIGN}`, median(after), "beside few", median(before), "≤ 1.3");
+	return line(
+		bench,
+		`feed of ${OWN} beside ${FOREIGN}`,
+		Math.min(...after),
+		"beside few",
+		Math.min(...before),
+		"≤ 1.3",
+	);
 }
 
 async function timesOf(bench: EventsBench): Promise<number[]> {

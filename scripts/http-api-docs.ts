@@ -6,7 +6,8 @@ import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { ERRORS } from "../src/kernel/errors.ts";
 import { openBackend } from "../src/library/open.ts";
-import { BODY_LIMIT, CONTROL_LIMIT, JOINT_LIMIT, MAX_NESTING } from "../src/server/bodies.ts";
+import { BODY_LIMIT, CONTROL_LIMIT, JOINT_LIMIT, MAX_NESTING, RENEW_LIMIT } from "../src/server/bodies.ts";
+import { LARGE_BODY } from "../src/server/large-bodies.ts";
 import { POOLS } from "../src/server/pools.ts";
 import { startServer } from "../src/server/server.ts";
 
@@ -149,8 +150,8 @@ function pools(): string {
 	return [
 		"## Pools",
 		"",
-		"Calls that wait hold a place in a pool. One more than its size is refused at once: 429 `too_many_requests` with",
-		"`details: {pool, max}` and `Retry-After`.",
+		"Calls that wait, bodies over 4 MiB and backups hold a place in a pool. One more than its size is refused at once: 429",
+		"`too_many_requests` with `details: {pool, max}` and `Retry-After`.",
 		"",
 		"| pool | size |",
 		"|---|---|",
@@ -165,9 +166,11 @@ function limits(): string {
 		"",
 		"| what | limit |",
 		"|---|---|",
-		`| body of a create, complete, claim or tags | ${kib(BODY_LIMIT)} |`,
-		`| body of a batch, renewal or joint complete | ${kib(JOINT_LIMIT)} |`,
+		`| body of a create, complete, claim, grant or tags, or of a worker | ${kib(BODY_LIMIT)} |`,
+		`| body of a renewal | ${kib(RENEW_LIMIT)} |`,
+		`| body of a batch or a joint complete | ${kib(JOINT_LIMIT)}, each item ${kib(BODY_LIMIT)} |`,
 		`| any other body | ${kib(CONTROL_LIMIT)} |`,
+		`| bodies over ${kib(LARGE_BODY)} at a time | the pool \`large_bodies\` |`,
 		`| nesting of JSON | ${MAX_NESTING} levels |`,
 		"| head of a request | 16 KiB |",
 		"| time for a request to arrive | 30 s, its head 10 s |",
@@ -175,7 +178,9 @@ function limits(): string {
 		"| one wait (`waitMs`, `timeoutMs`) | 30 s |",
 		"",
 		"A larger body is 413 `payload_too_large` with `details: {limit, route}`; another content type than `application/json` is",
-		"400 `invalid_input`, like everything else that is wrong with a request.",
+		"400 `invalid_input`, like everything else that is wrong with a request. An answer names one problem, however many there are;",
+		"lists are refused by their length before their items are looked at. What a namespace may have of workers, lanes and kinds",
+		"is bounded as well: [Limits](operations.md#limits).",
 	].join("\n");
 }
 

@@ -21,7 +21,7 @@ export interface TickCommand {
 
 /**
  * What was done; `again` says when to ask again about something that is held back although its time has come, `early` when
- * that time is if it has not, and `isOutside` that the record is for scanners with another scannerFilter.
+ * that time is if it has not, and `isOutside` that the record is for scanners with another filter.
  */
 export type TickOutcome = Outcome<{
 	duty?: Duty;

@@ -52,7 +52,7 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 		this.backend = backend;
 	}
 
-	/** An engine in this process on the store at `url`: `sqlite:<file>` or `memory:`. */
+	/** An engine in this process on the store at `url`: `sqlite:<file>`, `valkey://<host>` or `memory:`. */
 	static async open<K extends AnyKinds = AnyKinds>(url: string, options: OpenOptions = {}): Promise<FlowFabric<K>> {
 		return new FlowFabric<K>(await openBackend(url, options));
 	}

@@ -22,15 +22,23 @@ export type Ask = <T extends { time: number }>(question: (store: Store, partitio
 /** What rules asked for and memory did not have. */
 export class Needs {
 	readonly keys = new Set<string>();
+	/** What they read before they came to that. */
+	readonly #read = new Set<string>();
 	readonly queues = new Map<string, number>();
 	readonly scans = new Map<string, { guard: string; most: number }>();
 
 	add(tx: Transaction): void {
 		for (const key of tx.missingKeys) this.keys.add(key);
+		for (const [key] of tx.reads) this.#read.add(key);
 		for (const { queue, count } of tx.missingQueues)
 			this.queues.set(queue, Math.max(count, this.queues.get(queue) ?? 0));
 		for (const { queue, guard, most } of tx.missingScans)
 			this.scans.set(queue, { guard, most: Math.max(most, this.scans.get(queue)?.most ?? 0) });
+	}
+
+	/** Whether a rule that waits for these will read this record. */
+	isNeeded(key: string): boolean {
+		return this.keys.has(key) || this.#read.has(key);
 	}
 }
 

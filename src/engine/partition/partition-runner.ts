@@ -204,10 +204,19 @@ export class PartitionRunner {
 			return;
 		}
 		const until = this.#options.clock.monotonic() + patienceMs;
-		const standing = { outcome: undefined, losses: 0, isOver: false, scanTicket: 0, yieldsUpTo: 0 };
-		// Whatever is resolved is what the command's own rule gave.
-		const settle = resolve as (outcome: Outcome) => void;
-		this.#waiting.add({ command, ...standing, ofMany, until, resolve: settle, reject });
+		this.#waiting.add({
+			command,
+			outcome: undefined,
+			losses: 0,
+			until,
+			isOver: false,
+			ofMany,
+			scanTicket: 0,
+			yieldsUpTo: 0,
+			// Whatever is resolved is what the command's own rule gave.
+			resolve: resolve as (outcome: Outcome) => void,
+			reject,
+		});
 		if (until < this.#givesUpAt) this.#giveUpAt(until);
 		this.#schedule();
 	}
@@ -352,7 +361,7 @@ export class PartitionRunner {
 		// A window that was fetched while the batch was on its way may have been read before or after it.
 		for (const queue of round.needs.queues.keys())
 			for (const draft of drafts) if (draft.committed) this.#memory.showIn(queue, draft.written);
-		this.#memory.cache.trim();
+		this.#memory.cache.trim((key) => round.needs.isNeeded(key));
 		if (failure) for (const running of setAside) running.reject(failure);
 		this.#waiting.addFirst(failure ? again : [...again, ...setAside]);
 	}

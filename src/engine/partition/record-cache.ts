@@ -45,11 +45,12 @@ export class RecordCache {
 		this.#entries.clear();
 	}
 
-	trim(): void {
+	/** Keeps what is needed next, however much that is: a rule that is never given all it reads would never run. */
+	trim(isNeeded: (key: string) => boolean): void {
 		if (this.#entries.size <= this.#capacity) return;
 		for (const [key, entry] of this.#entries) {
 			if (this.#entries.size <= this.#capacity) return;
-			if (!entry.unit) this.#entries.delete(key);
+			if (!entry.unit && !isNeeded(key)) this.#entries.delete(key);
 		}
 	}
 }

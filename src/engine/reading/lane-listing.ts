@@ -6,7 +6,8 @@ import {
 	listQueueParts,
 	listQueuePrefix,
 } from "../../kernel/placement.ts";
-import { type LaneRecord, laneDefaults, laneHomeKey, laneKey, shownLaneState } from "../../kernel/records/lane.ts";
+import { shownLaneState } from "../../kernel/reading.ts";
+import { type LaneRecord, laneDefaults, laneHomeKey, laneKey } from "../../kernel/records/lane.ts";
 import type { QueuePosition, QueueSize } from "../../store/port.ts";
 import { mapBounded } from "../bounded.ts";
 import type { Session } from "../calls/session.ts";

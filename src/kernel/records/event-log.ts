@@ -1,6 +1,6 @@
 import { type Key, makeRecord } from "./record.ts";
 
-/** What has gone from a partition's event log; each partition has its own. */
+/** What has gone from the event logs of a partition; each partition has one such record. */
 export interface EventLogRecord {
 	/** Events older than this may be gone if their execution is; what is younger is all there. */
 	trimmedBefore: number;

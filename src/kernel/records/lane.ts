@@ -3,10 +3,6 @@ import { type Key, makeRecord } from "./record.ts";
 
 export type LaneState = "open" | "paused" | "draining";
 
-/** As callers are told. */
-export const shownLaneState = (state: LaneState): "active" | "paused" | "draining" =>
-	state === "open" ? "active" : state;
-
 /** A partition's copy of a lane. Absent means open with default settings; a copy takes only higher revisions. */
 export interface LaneRecord {
 	state: LaneState;
