@@ -1,15 +1,13 @@
 import type { ClaimingHow } from "../../contract/backend.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { FlowFabricError, refusalError } from "../../contract/errors.ts";
-import { uuidOfHold } from "../../kernel/admission/admitting.ts";
-import { guardText } from "../../kernel/admission/guards.ts";
+import type { AdmissionTerms } from "../../kernel/admission/admitting.ts";
 import { isGuardedQueue } from "../../kernel/placement.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
-import type { GuardName } from "../../kernel/records/guard.ts";
 import type { ClaimCommand, ClaimOutcome } from "../../kernel/rules/claim.ts";
 import type { GrantCommand } from "../../kernel/rules/grant.ts";
-import type { SettleCommand, Settlement } from "../../kernel/rules/settle.ts";
 import { type AdmissionRound, type Admissions, admissionRound } from "../admission/admissions.ts";
+import { type Admitting, Settler, type SettlerOptions } from "../admission/settler.ts";
 import type { UuidMint } from "../mint.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { PARTITION_PATIENCE_MS } from "../partition/store-line.ts";
@@ -58,7 +56,7 @@ export interface ClaimDispatcherOptions {
 	admissions: Admissions;
 	random(): number;
 	/** These were refused by a budget or quota in another partition, and set aside. */
-	onBlocked(guard: GuardName, records: readonly ExecutionRecord[]): void;
+	onBlocked: SettlerOptions["onBlocked"];
 	/** A partition could not be read and was passed over. */
 	onSkipped(partition: number, error: unknown): void;
 }
@@ -88,9 +86,8 @@ export class ClaimDispatcher {
 	readonly #shared: boolean;
 	readonly #onPaused: ClaimDispatcherOptions["onPaused"];
 	readonly #examine: ClaimDispatcherOptions["examine"];
-	readonly #admissions: Admissions;
+	readonly #settler: Settler;
 	readonly #random: () => number;
-	readonly #onBlocked: ClaimDispatcherOptions["onBlocked"];
 	readonly waiting: WaitingClaims;
 	#closed = false;
 
@@ -101,9 +98,13 @@ export class ClaimDispatcher {
 		this.#shared = options.shared;
 		this.#onPaused = onPaused;
 		this.#examine = examine;
-		this.#admissions = admissions;
 		this.#random = random;
-		this.#onBlocked = onBlocked;
+		this.#settler = new Settler({
+			runners: options.runners,
+			admissions,
+			onBlocked,
+			onLate: (partition, records) => this.#giveBack(partition, records),
+		});
 		this.waiting = new WaitingClaims(options.clock);
 		this.work = new WorkFinder({ ...options, onWork: (partition, queue) => this.waiting.wakeFor(partition, queue) });
 	}
@@ -255,24 +256,28 @@ export class ClaimDispatcher {
 		try {
 			const [only] = shares;
 			if (only && shares.length === 1 && isFirst) {
-				return recordsOf(await this.#takeShare(claim, search, lane, only, budget, true));
+				const given = await this.#takeShare(claim, search, lane, only, budget, true);
+				return recordsOf(given.held.length === 0 ? given.taken : await this.#admitted(claim, search, lane, [given]));
 			}
 			const split = Math.floor(budget / shares.length);
-			const taking = shares.map((share, n) => ({
-				partition: share.partition,
-				taken: this.#takeShare(claim, search, lane, share, split, isFirst && n === 0),
-			}));
-			const results = await this.#inTime(taking, !isFirst);
+			const examined = search.admission?.examined ?? 0;
+			const taking = shares.map((share, n) =>
+				this.#takeShare(claim, search, lane, share, split, isFirst && n === 0, shares.length === 1),
+			);
+			const results = await this.#inTime(taking, !isFirst, (late) => this.#handBack(claim, lane, late));
 			search.overdue = results.length < shares.length;
 			throwIfAllFailed(results);
-			const taken = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
-			if (taken.length > 0 || search.overdue || shares.length === 1)
+			const given = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+			const taken = await this.#admitted(claim, search, lane, given);
+			const isExamined = (search.admission?.examined ?? 0) > examined;
+			if (taken.length > 0 || search.overdue || shares.length === 1 || isExamined)
 				return recordsOf(taken.sort((a, b) => a.score - b.score || (a.record.id < b.record.id ? -1 : 1)));
 			for (const share of shares) {
 				if (claim.request?.repeated) return [];
 				if (search.passedOver?.has(share.partition)) continue;
 				const found = await this.#takeShare(claim, search, lane, share, budget, false);
-				if (found.length > 0) return recordsOf(found);
+				const some = await this.#admitted(claim, search, lane, [found]);
+				if (some.length > 0) return recordsOf(some);
 			}
 			return [];
 		} finally {
@@ -284,9 +289,13 @@ export class ClaimDispatcher {
 	 * What partitions have given. Nobody with leases in hand waits long for more, since they run out meanwhile: what comes
 	 * later goes back.
 	 */
-	#inTime(taking: readonly Taking[], hasSome: boolean): Promise<PromiseSettledResult<Taken[]>[]> {
+	#inTime(
+		taking: readonly Promise<Given>[],
+		hasSome: boolean,
+		onLate: (given: Given) => void,
+	): Promise<PromiseSettledResult<Given>[]> {
 		return new Promise((resolve) => {
-			const results: PromiseSettledResult<Taken[]>[] = [];
+			const results: PromiseSettledResult<Given>[] = [];
 			let isOver = false;
 			let callOff: (() => void) | undefined;
 			const end = () => {
@@ -298,16 +307,22 @@ export class ClaimDispatcher {
 				callOff ??= this.#clock.setTimer(PATIENCE_MS, end);
 			};
 			if (hasSome) hurry();
-			for (const { partition, taken } of taking) {
-				void Promise.allSettled([taken]).then(([result]) => {
-					const some = result.status === "fulfilled" ? result.value : [];
-					if (isOver) return this.#giveBack(partition, recordsOf(some));
+			for (const each of taking) {
+				void Promise.allSettled([each]).then(([result]) => {
+					const given = result.status === "fulfilled" ? result.value : undefined;
+					if (isOver) return given && onLate(given);
 					results.push(result);
 					if (results.length === taking.length) end();
-					else if (some.length > 0) hurry();
+					else if (given && given.taken.length + given.held.length > 0) hurry();
 				});
 			}
 		});
+	}
+
+	/** Nobody waits for it any more. */
+	#handBack(claim: Claim, lane: string, given: Given): void {
+		this.#giveBack(given.partition, recordsOf(given.taken));
+		this.#settler.drop(admitting(claim, lane), given);
 	}
 
 	/** What cannot be given back has a lease that lapses. */
@@ -326,17 +341,19 @@ export class ClaimDispatcher {
 		share: Share,
 		inputBudget: number,
 		atLeastOne: boolean,
-	): Promise<Taken[]> {
+		isAlone = true,
+	): Promise<Given> {
 		const { namespace, request } = claim;
 		const { partition } = share;
+		const nothing: Given = { partition, taken: [], held: [] };
 		const runner = this.#runners[partition] as PartitionRunner;
 		let outcome: ClaimOutcome;
 		try {
 			outcome = await runner.run(
-				this.#command(claim, search, lane, share, inputBudget, atLeastOne),
+				this.#command(claim, search, lane, share, inputBudget, atLeastOne, isAlone),
 				PARTITION_PATIENCE_MS,
 				(late) => {
-					if (late.ok) this.#giveBack(partition, late.executions);
+					if (late.ok) this.#handBack(claim, lane, givenBy(partition, late));
 				},
 			);
 		} catch (error) {
@@ -344,25 +361,22 @@ export class ClaimDispatcher {
 			// A grant that may yet come must stay the only one: whoever asks again is told of it.
 			if (claim.grantTtlMs !== undefined && error.details.applied === "unknown") throw error;
 			this.work.notGiven(search, share, error);
-			return [];
+			return nothing;
 		}
 		if (!outcome.ok) throw refusalError(outcome);
 		if (outcome.repeated && request) {
 			request.repeated = true;
-			return [];
+			return nothing;
 		}
-		const { executions, scores, held, blocked } = outcome;
+		const { executions, held, blocked } = outcome;
 		if (outcome.lanePaused) this.#onPaused(partition, namespace, lane);
-		const taken = executions.map((record, n) => ({ record, score: scores[n] ?? 0 }));
 		if (held || blocked) {
-			const round = this.#roundOf(search);
-			round.examined += (held?.length ?? 0) + (blocked?.length ?? 0);
-			this.#refused(blocked ?? []);
-			if (held) for (const admitted of await this.#admit(claim, search, lane, partition, held)) taken.push(admitted);
+			this.#roundOf(search).examined += (held?.length ?? 0) + (blocked?.length ?? 0);
+			if (blocked) this.#settler.refused(blocked);
 		} else if (outcome.cleared) search.passes -= 1;
 		else if (executions.length === 0) this.work.ledNowhere(share, outcome.lanePaused === true);
-		for (const { record } of taken) this.work.served(record);
-		return taken;
+		for (const record of executions) this.work.served(record);
+		return givenBy(partition, outcome);
 	}
 
 	#roundOf(search: ClaimSearch): AdmissionRound {
@@ -370,42 +384,21 @@ export class ClaimDispatcher {
 		return search.admission;
 	}
 
-	/** Takes candidates that a partition holds for us through their budgets and quotas, and then takes those that passed. */
-	async #admit(
-		claim: Claim,
-		search: ClaimSearch,
-		lane: string,
-		partition: number,
-		held: readonly ExecutionRecord[],
-	): Promise<Taken[]> {
-		const { namespace, workerId, instanceId, leaseMs, grantTtlMs, request } = claim;
-		const settlements = await this.#admissions.ask(held, grantTtlMs !== undefined, this.#roundOf(search));
-		const command: SettleCommand = { op: "settle", namespace, lane, settlements, actor: instanceId };
-		if (grantTtlMs === undefined) command.leasing = { workerId, instanceId, leaseMs, actor: instanceId };
-		else command.granting = { grantUuid: uuidOfHold(held[0]?.hold), grantTtlMs, workerId, instanceId };
-		if (request) command.request = { key: request.key, call: request.call };
-		const runner = this.#runners[partition] as PartitionRunner;
-		const outcome = await runner.run(command, PARTITION_PATIENCE_MS, (late) => {
-			if (late.ok) this.#giveBack(partition, late.executions);
-		});
-		if (!outcome.ok) throw refusalError(outcome);
-		if (outcome.repeated && request) request.repeated = true;
-		if (outcome.lanePaused) this.#onPaused(partition, namespace, lane);
-		const by = new Map(settlements.map(({ executionId, fate }) => [executionId, refusedBy(fate)]));
-		this.#refused(outcome.blocked.map((record) => ({ record, by: by.get(record.id) })));
-		return outcome.executions.map((record, n) => ({ record, score: outcome.scores[n] ?? 0 }));
-	}
-
-	/** What was set aside is looked at once more, as there may have come room before it was. Nobody waits for that. */
-	#refused(blocked: readonly { record: ExecutionRecord; by?: GuardName | undefined }[]): void {
-		const byGuard = new Map<string, { guard: GuardName; records: ExecutionRecord[] }>();
-		for (const { record, by } of blocked) {
-			if (!by) continue;
-			const group = byGuard.get(guardText(by));
-			if (group) group.records.push(record);
-			else byGuard.set(guardText(by), { guard: by, records: [record] });
+	/** All that was given, with what budgets and quotas admit of what is held for us. */
+	async #admitted(claim: Claim, search: ClaimSearch, lane: string, given: readonly Given[]): Promise<Taken[]> {
+		const taken = given.flatMap((each) => each.taken);
+		const holding = given.filter(({ held }) => held.length > 0);
+		if (holding.length === 0) return taken;
+		const settled = await this.#settler.settle(admitting(claim, lane), holding, this.#roundOf(search));
+		for (const { partition, outcome } of settled) {
+			if (outcome.repeated && claim.request) claim.request.repeated = true;
+			if (outcome.lanePaused) this.#onPaused(partition, claim.namespace, lane);
+			outcome.executions.forEach((record, n) => {
+				this.work.served(record);
+				taken.push({ record, score: outcome.scores[n] ?? 0 });
+			});
 		}
-		for (const { guard, records } of byGuard.values()) this.#onBlocked(guard, records);
+		return taken;
 	}
 
 	#command(
@@ -415,6 +408,7 @@ export class ClaimDispatcher {
 		share: Share,
 		inputBudget: number,
 		atLeastOne: boolean,
+		isAlone: boolean,
 	): ClaimCommand | GrantCommand {
 		const { namespace, offer, workerId, instanceId, leaseMs, grantTtlMs, request } = claim;
 		const { kinds, capabilities } = offer;
@@ -425,7 +419,7 @@ export class ClaimDispatcher {
 			const who = { workerId, instanceId, actor: instanceId };
 			const command = { op: "grant" as const, namespace, lane, queues, kinds, capabilities, ...who };
 			const asked = request && { request: { key: request.key, call: request.call } };
-			const admission = this.#termsFor(search, queues);
+			const admission = this.#termsFor(search, queues, isAlone);
 			return { ...command, grantUuid, grantTtlMs, ...asked, ...(admission ? { admission } : undefined) };
 		}
 		const max = Math.min(share.count, CLAIMS_PER_COMMAND);
@@ -446,21 +440,24 @@ export class ClaimDispatcher {
 			actor: instanceId,
 		};
 		if (request) command.request = { key: request.key, call: request.call };
-		const admission = this.#termsFor(search, queues);
+		const admission = this.#termsFor(search, queues, isAlone);
 		if (admission) command.admission = admission;
 		return command;
 	}
 
 	/** Only work that must be admitted needs any. */
-	#termsFor(search: ClaimSearch, queues: readonly string[]): AdmissionRound | undefined {
-		return queues.some(isGuardedQueue) ? this.#roundOf(search) : undefined;
+	#termsFor(search: ClaimSearch, queues: readonly string[], isAlone: boolean): AdmissionTerms | undefined {
+		if (!queues.some(isGuardedQueue)) return undefined;
+		const { jitter, refused, unreadable } = this.#roundOf(search);
+		return { jitter, refused, unreadable, isAlone };
 	}
 }
 
-/** What a partition was asked for. */
-interface Taking {
+/** What a partition gave, and what it holds until budgets and quotas have admitted it. */
+interface Given {
 	partition: number;
-	taken: Promise<Taken[]>;
+	taken: Taken[];
+	held: Taken[];
 }
 
 /** An execution that was given out, and where it stood. */
@@ -469,8 +466,24 @@ interface Taken {
 	score: number;
 }
 
-const refusedBy = (fate: Settlement["fate"]): GuardName | undefined =>
-	fate !== "dropped" && "refusedBy" in fate ? fate.refusedBy : undefined;
+const givenBy = (partition: number, { executions, scores, held = [] }: Extract<ClaimOutcome, { ok: true }>): Given => ({
+	partition,
+	taken: executions.map((record, n) => ({ record, score: scores[n] ?? 0 })),
+	held,
+});
+
+function admitting(claim: Claim, lane: string): Admitting {
+	const { namespace, workerId, instanceId, leaseMs, grantTtlMs, request } = claim;
+	return {
+		namespace,
+		lane,
+		workerId,
+		instanceId,
+		leaseMs,
+		...(grantTtlMs === undefined ? undefined : { grantTtlMs }),
+		...(request ? { request: { key: request.key, call: request.call } } : undefined),
+	};
+}
 
 const recordsOf = (taken: readonly Taken[]): ExecutionRecord[] => taken.map(({ record }) => record);
 

@@ -32,6 +32,8 @@ export interface AdmissionTerms {
 	refused: ReadonlyMap<string, string>;
 	/** What could not be asked, by `guardText`. Work that names it is passed over. */
 	unreadable: ReadonlySet<string>;
+	/** Nothing is taken elsewhere meanwhile: what can be admitted in one step need not wait for the others. */
+	isAlone: boolean;
 }
 
 export type AdmissionStep =
@@ -44,8 +46,7 @@ export type AdmissionStep =
 export const holdIdOf = (record: ExecutionRecord, uuid: string): string => makeId("le", uuid, trustedSlot(record.id));
 
 /** The uuid of the lease a hold is for. */
-export const uuidOfHold = (hold: Hold | null | undefined): string =>
-	hold ? hold.id.slice("le_".length, hold.id.lastIndexOf("_")) : "";
+export const uuidOfHold = (holdId = ""): string => holdId.slice("le_".length, holdId.lastIndexOf("_"));
 
 /** The first step with a candidate, and the last where all that admits it lives beside it. */
 export function admit(
@@ -60,7 +61,7 @@ export function admit(
 	const guards = guardsOf(record);
 	if (guards.some((guard) => terms.unreadable.has(guardText(guard)))) return { step: "passed" };
 	const id = holdIdOf(record, uuid);
-	if (!areHere(tx, guards)) {
+	if (!terms.isAlone || !areHere(tx, guards)) {
 		const by = guards.find((guard) => terms.refused.has(guardText(guard)));
 		if (by) {
 			const detail = terms.refused.get(guardText(by)) ?? "";

@@ -51,7 +51,7 @@ export type ClaimOutcome = Outcome<{
 	/** What stood at the head led nowhere and is gone now: it is worth looking again. */
 	cleared?: true;
 	/** What has yet to be admitted by budgets and quotas elsewhere. */
-	held?: ExecutionRecord[];
+	held?: { record: ExecutionRecord; score: number }[];
 	/** What was refused admission and set aside; `by` is to be looked at once more, if that is elsewhere. */
 	blocked?: { record: ExecutionRecord; by?: GuardName }[];
 }>;
@@ -68,7 +68,7 @@ export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome 
 	const candidates = new Candidates(tx, command.queues, wantedBy(command), now);
 	const executions: ExecutionRecord[] = [];
 	const scores: number[] = [];
-	const held: ExecutionRecord[] = [];
+	const held: { record: ExecutionRecord; score: number }[] = [];
 	const blocked: NonNullable<Extract<ClaimOutcome, { ok: true }>["blocked"]> = [];
 	let bytes = 0;
 	while (executions.length + held.length < command.max && blocked.length < MOST_BLOCKED) {
@@ -93,7 +93,7 @@ export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome 
 			scores.push(candidates.score);
 			candidates.served();
 		} else if (admission?.step === "held") {
-			held.push(admission.record);
+			held.push({ record: admission.record, score: candidates.score });
 			candidates.served();
 		} else {
 			bytes -= record.input?.size ?? 0;

@@ -58,7 +58,7 @@ export function grant(tx: Tx, command: GrantCommand, now: number): ClaimOutcome 
 			candidates.setAside();
 			if (outcome.blocked.length >= MOST_BLOCKED) break;
 		} else if (admission?.step === "held") {
-			outcome.held = [admission.record];
+			outcome.held = [{ record: admission.record, score: candidates.score }];
 			candidates.served();
 			break;
 		} else if (admission?.step === "admitted") {
@@ -131,7 +131,7 @@ export function acceptGrant(tx: Tx, command: AcceptGrantCommand, now: number): A
 	if (tx.get(laneKey(record.namespace, record.lane))?.state === "paused")
 		return refuse("lane_paused", { grantId, lane: record.lane });
 	const leasing = { workerId: grant.workerId, instanceId, leaseMs: command.leaseMs, actor: command.actor };
-	const uuid = record.hold ? uuidOfHold(record.hold) : command.leaseUuid;
+	const uuid = record.hold ? uuidOfHold(record.hold.id) : command.leaseUuid;
 	const execution = lease(tx, record, leasing, uuid, now);
 	tx.put(grantKey(grantId), amend(known, { leaseId: execution.lease?.id ?? "" }));
 	return { ok: true, execution };

@@ -67,7 +67,7 @@ export function settle(tx: Tx, command: SettleCommand, now: number): SettleOutco
 			const admitted = { id: hold.id, until: 0, admittedAt: fate.admittedAt };
 			scores.push(queueScore(record));
 			if (granting) executions.push(grantTo(tx, record, granting, deed, admitted));
-			else if (leasing) executions.push(lease(tx, record, leasing, uuidOfHold(hold), now, admitted));
+			else if (leasing) executions.push(lease(tx, record, leasing, uuidOfHold(hold.id), now, admitted));
 		}
 	}
 	if (request && executions.length > 0) {

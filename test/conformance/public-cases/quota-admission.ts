@@ -189,6 +189,7 @@ export function quotaAdmissionCases(test: PublicCase): void {
 		await withSlots(scene, 1);
 		for (let n = 0; n < 4; n++) await scene.create({ quotas: ["q"] });
 		expect(await scene.claim({ max: 9 })).toHaveLength(1);
+		await settle(scene);
 		await scene.backend.quotas.patch("q", { concurrency: 3 });
 		await settle(scene);
 		expect((await scene.backend.executions.list({ state: "rate_limited" })).executions).toHaveLength(1);
