@@ -2,14 +2,25 @@ export type { ConnectOptions } from "./client/options.ts";
 export type {
 	AdminCalls,
 	Backend,
+	BudgetCalls,
 	Calls,
 	ExecutionCalls,
 	FeedCalls,
 	FollowOptions,
 	LaneCalls,
 	LeaseCalls,
+	QuotaCalls,
 	WorkerCalls,
 } from "./contract/backend.ts";
+export type {
+	CreateBudgetRequest,
+	LedgerRequest,
+	PatchBudgetRequest,
+	ReleaseSpendRequest,
+	ResetBudgetRequest,
+	UsageRequest,
+	WorkerUsageRequest,
+} from "./contract/budgets.ts";
 export type { BulkRequest } from "./contract/bulk.ts";
 export { FlowFabricError } from "./contract/errors.ts";
 export type {
@@ -21,7 +32,9 @@ export type {
 	RevokeLeaseRequest,
 } from "./contract/executions.ts";
 export type { FeedRequest } from "./contract/feed.ts";
+export type { GuardRequest, GuardsPageRequest } from "./contract/guards.ts";
 export type { LaneSettings, LanesPageRequest, LanesRequest } from "./contract/lanes.ts";
+export type { CreateQuotaRequest, PatchQuotaRequest } from "./contract/quotas.ts";
 export type * from "./contract/replies.ts";
 export type { SetTagsRequest } from "./contract/tags.ts";
 export type * from "./contract/worker-protocol.ts";

@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { VERSION } from "../server/version.ts";
 import { type AddCommand, type CommandContext, describeError, exitCodeHelp } from "./command-context.ts";
 import { addBench } from "./commands/bench.ts";
+import { addBudgets } from "./commands/budgets.ts";
 import { addCancel } from "./commands/cancel.ts";
 import { addDev } from "./commands/dev.ts";
 import { addDoctor } from "./commands/doctor.ts";
@@ -10,6 +11,7 @@ import { addExplain } from "./commands/explain.ts";
 import { addGet } from "./commands/get.ts";
 import { addLanes } from "./commands/lanes.ts";
 import { addList } from "./commands/list.ts";
+import { addQuotas } from "./commands/quotas.ts";
 import { addReplay } from "./commands/replay.ts";
 import { addServe } from "./commands/serve.ts";
 import { addSubmit } from "./commands/submit.ts";
@@ -33,6 +35,8 @@ const COMMANDS: readonly AddCommand[] = [
 	addReplay,
 	addLanes,
 	addWorkers,
+	addBudgets,
+	addQuotas,
 	addDoctor,
 	addBench,
 ];

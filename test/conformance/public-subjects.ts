@@ -1,7 +1,9 @@
 import { administrationCases } from "./public-cases/administration.ts";
+import { badBudgetCases } from "./public-cases/bad-budgets.ts";
 import { badCallCases } from "./public-cases/bad-calls.ts";
 import { badCreateCases } from "./public-cases/bad-creates.ts";
 import { batchCases } from "./public-cases/batches.ts";
+import { budgetCases } from "./public-cases/budgets.ts";
 import { bulkCases } from "./public-cases/bulk.ts";
 import { cancelCases } from "./public-cases/cancelling.ts";
 import { capabilityCases } from "./public-cases/capabilities.ts";
@@ -30,6 +32,7 @@ import { operatorCases } from "./public-cases/operators.ts";
 import { payloadCases } from "./public-cases/payloads.ts";
 import { priorityCases } from "./public-cases/priorities.ts";
 import { quotaAdmissionCases } from "./public-cases/quota-admission.ts";
+import { quotaCases } from "./public-cases/quotas.ts";
 import { renewalCases } from "./public-cases/renewals.ts";
 import { reopeningCases } from "./public-cases/reopening.ts";
 import { retentionCases } from "./public-cases/retention.ts";
@@ -39,6 +42,7 @@ import { situationCases } from "./public-cases/situations.ts";
 import { tagCases } from "./public-cases/tags.ts";
 import { tenantCases } from "./public-cases/tenants.ts";
 import { timeoutCases } from "./public-cases/timeouts.ts";
+import { usageCases } from "./public-cases/usage.ts";
 import { waitingCases } from "./public-cases/waiting.ts";
 import { workerRegistryCases } from "./public-cases/worker-registry.ts";
 import type { PublicRow } from "./public-rows.ts";
@@ -84,9 +88,13 @@ const always: Subjects = {
 	explaining: explainCases,
 	fairness: fairnessCases,
 	feeds: feedCases,
+	budgets: budgetCases,
+	usage: usageCases,
+	quotas: quotaCases,
 	administration: administrationCases,
 	"bad creates": badCreateCases,
 	"bad calls": badCallCases,
+	"bad budgets": badBudgetCases,
 };
 
 /** What may depend on how many partitions there are. */

@@ -64,6 +64,7 @@ const attempt = without(
 		unknown: some(later),
 	}),
 );
+const breach = fc.record({ budget: text, dimension: text, action: fc.constantFrom("block", "fail") });
 const lease = without(
 	fc.record({
 		id: fc.constant("le_x"),
@@ -74,6 +75,7 @@ const lease = without(
 		workerId: text,
 		instanceId: text,
 		renewals: some(fc.nat()),
+		breach: some(breach),
 		unknown: some(later),
 	}),
 );
@@ -86,6 +88,9 @@ const fields = fc.record({
 	agingMs: fc.constantFrom(1, 5000, 1e12),
 	requiredCapabilities: fc.oneof(fc.constant(executionDefaults.requiredCapabilities), fc.array(text, { minLength: 1 })),
 	fairnessKey: text,
+	budgets: fc.oneof(fc.constant(executionDefaults.budgets), fc.array(text, { minLength: 1 })),
+	quotas: fc.oneof(fc.constant(executionDefaults.quotas), fc.array(text, { minLength: 1 })),
+	reserve: fc.option(fc.constant({ b: { tokens: 5 } })),
 	flowId: text,
 	tags: fc.oneof(fc.constant(executionDefaults.tags), fc.dictionary(text, text)),
 	policy: fc.oneof(fc.constant(executionDefaults.policy), fc.constant({ maxRetries: 3 })),
@@ -106,6 +111,9 @@ const fields = fc.record({
 	delayUntil: time,
 	eligibleAt: time,
 	deadlineFrom: time,
+	blockedOn: text,
+	turn: time,
+	hold: fc.option(fc.record({ id: text, until: time, admittedAt: time })),
 	attempt: fc.option(attempt),
 	grant: fc.option(fc.record({ id: text, expiresAt: time, workerId: text, instanceId: text })),
 	lease: fc.option(lease),
@@ -116,6 +124,7 @@ const fields = fc.record({
 				epoch: fc.nat(),
 				by: fc.constantFrom("complete", "expired"),
 				outcome: some(fc.dictionary(text, fc.string())),
+				breach: some(breach),
 				unknown: some(later),
 			}),
 		),

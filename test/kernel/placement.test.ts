@@ -125,9 +125,10 @@ describe("placement", () => {
 			{ namespace: "n", lane: "a lane", kind: "gpu,job", requiredCapabilities: ["cuda=12", "gpu", "日本"] },
 			{ namespace: "n", lane: "l", kind: "job", requiredCapabilities: ["job"] },
 		];
-		const names = classes.map(eligibleQueue);
-		expect(new Set(names).size).toBe(classes.length);
-		expect(names.map(classOfQueue)).toEqual(classes);
+		const all = classes.flatMap((each) => [false, true].map((isGuarded) => ({ ...each, isGuarded })));
+		const names = all.map(eligibleQueue);
+		expect(new Set(names).size).toBe(all.length);
+		expect(names.map(classOfQueue)).toEqual(all);
 		expect(queuesOf(waiting({ requiredCapabilities: ["gpu"] }))).toContain(queueOf({ requiredCapabilities: ["gpu"] }));
 	});
 

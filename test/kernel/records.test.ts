@@ -74,7 +74,7 @@ describe("record types", () => {
 		expect(recordTypeOf(workerKey("n", "i:1"))).toBe("worker");
 		expect(recordTypeOf(claimRequestKey("n", "i:1", "r/2"))).toBe("claimRequest");
 		expect(recordTypeOf(EVENT_LOG_KEY)).toBe("eventLog");
-		expect(recordTypeOf("budget:n:b")).toBeUndefined();
+		expect(recordTypeOf("webhook:n:b")).toBeUndefined();
 	});
 
 	it("of a namespace's workers share its slot, whatever their instances are called", () => {
@@ -89,7 +89,7 @@ describe("record types", () => {
 	});
 
 	it("a program does not know keep all they hold", () => {
-		expect(encode("budget:n:b", decode("budget:n:b", '{"hard":5}'))).toBe('{"hard":5}');
+		expect(encode("webhook:n:b", decode("webhook:n:b", '{"hard":5}'))).toBe('{"hard":5}');
 	});
 
 	it("an execution's document is small: nothing but what sets it apart", () => {

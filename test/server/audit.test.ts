@@ -54,6 +54,39 @@ test("an action on a lane names the lane and its namespace", async () => {
 	]);
 });
 
+test("an action on a budget or a quota names it, its namespace, and what came of it", async () => {
+	const stand = await standOf();
+	const budget = { id: "team", namespace: "a", dimensions: { tokens: { hard: 5 } } };
+	const at = "/v1/budgets/team";
+	await stand.call("POST", "/v1/budgets", { token, body: budget });
+	await stand.call("POST", "/v1/budgets", { token, body: budget });
+	await stand.call("PATCH", `${at}?namespace=a`, { token, body: { onHard: "fail" } });
+	await stand.call("POST", `${at}/usage?namespace=a`, { token, body: { dims: { tokens: 6 } } });
+	await stand.call("POST", `${at}/usage`, { token, body: { dims: { tokens: 6 } } });
+	await stand.call("POST", `${at}/reset?namespace=a`, { token });
+	await stand.call("POST", `${at}/release?namespace=a`, { token, body: { executionId: `ex_${"0".repeat(32)}_0` } });
+	await stand.call("DELETE", `${at}?namespace=a`, { token });
+	await stand.call("POST", "/v1/quotas", { token, body: { id: "team", concurrency: 1 } });
+	await stand.call("PATCH", "/v1/quotas/team", { token, body: { concurrency: null } });
+	await stand.call("DELETE", "/v1/quotas/team", { token });
+	const line = (what: string, namespace: string, more: object = {}) => ({
+		...{ who: "olga", what, target: "team", namespace, outcome: "ok", ...more },
+	});
+	expect(lines(stand)).toEqual([
+		line("budget-create", "a", { created: true }),
+		line("budget-create", "a", { created: false }),
+		line("budget-patch", "a"),
+		line("budget-usage", "a", { result: "hard_breach" }),
+		line("budget-usage", "default", { outcome: "budget_not_found" }),
+		line("budget-reset", "a"),
+		line("budget-release", "a", { released: {} }),
+		line("budget-delete", "a"),
+		line("quota-create", "default", { created: true }),
+		line("quota-patch", "default", { outcome: "quota_without_limit" }),
+		line("quota-delete", "default"),
+	]);
+});
+
 test("where none is given, the namespace is that of the token", async () => {
 	const stand = await standOf("team");
 	await stand.call("POST", "/v1/lanes/media/pause", { token });
@@ -112,10 +145,18 @@ test("a backup is audited, and reading is not", async () => {
 test("every route that changes what others submitted is audited, and no other", () => {
 	const audited = (Object.keys(ACCESS) as RouteName[]).filter(isAudited);
 	expect(audited.sort()).toEqual([
+		"DELETE /v1/budgets/:id",
 		"DELETE /v1/executions/:id",
+		"DELETE /v1/quotas/:id",
 		"DELETE /v1/workers/:instanceId",
+		"PATCH /v1/budgets/:id",
 		"PATCH /v1/lanes/:lane",
+		"PATCH /v1/quotas/:id",
 		"POST /v1/admin/backup",
+		"POST /v1/budgets",
+		"POST /v1/budgets/:id/release",
+		"POST /v1/budgets/:id/reset",
+		"POST /v1/budgets/:id/usage",
 		"POST /v1/executions/:id/cancel",
 		"POST /v1/executions/:id/priority",
 		"POST /v1/executions/:id/replay",
@@ -125,5 +166,6 @@ test("every route that changes what others submitted is audited, and no other", 
 		"POST /v1/lanes/:lane/drain",
 		"POST /v1/lanes/:lane/pause",
 		"POST /v1/lanes/:lane/resume",
+		"POST /v1/quotas",
 	]);
 });

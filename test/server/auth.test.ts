@@ -14,6 +14,11 @@ const reads = [
 	"GET /v1/executions/:id/explain",
 	"GET /v1/workers",
 	"GET /v1/lanes",
+	"GET /v1/budgets",
+	"GET /v1/budgets/:id",
+	"GET /v1/budgets/:id/ledger",
+	"GET /v1/quotas",
+	"GET /v1/quotas/:id",
 	"GET /v1/events",
 ];
 const submits = ["POST /v1/executions", "POST /v1/executions/batch"];
@@ -29,6 +34,15 @@ const operates = [
 	"POST /v1/lanes/:lane/pause",
 	"POST /v1/lanes/:lane/resume",
 	"POST /v1/lanes/:lane/drain",
+	"POST /v1/budgets",
+	"PATCH /v1/budgets/:id",
+	"DELETE /v1/budgets/:id",
+	"POST /v1/budgets/:id/usage",
+	"POST /v1/budgets/:id/reset",
+	"POST /v1/budgets/:id/release",
+	"POST /v1/quotas",
+	"PATCH /v1/quotas/:id",
+	"DELETE /v1/quotas/:id",
 	"GET /v1/admin/scanners",
 ];
 const removesWorkers = ["DELETE /v1/workers/:instanceId"];
@@ -44,6 +58,7 @@ const works = [
 	"POST /v1/executions/:id/delay",
 	"POST /v1/executions/:id/release",
 	"POST /v1/executions/:id/progress",
+	"POST /v1/executions/:id/usage",
 	"GET /v1/workers/:instanceId/notices",
 	"PUT /v1/workers/:instanceId",
 ];

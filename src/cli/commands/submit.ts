@@ -5,6 +5,7 @@ import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { MisuseError } from "../exit-codes.ts";
 import { durationFlag, jsonFlag, numberFlag, tagFlag } from "../flag-values.ts";
+import { listFlag } from "../guard-flags.ts";
 import { waitAndTell } from "../waiting.ts";
 
 interface Flags extends ServerFlags {
@@ -17,6 +18,9 @@ interface Flags extends ServerFlags {
 	idempotencyKey?: string;
 	tag?: Record<string, string>;
 	policy?: CreateRequest["policy"];
+	budget?: string[];
+	quota?: string[];
+	reserve?: CreateRequest["reserve"];
 	namespace?: string;
 	wait?: boolean;
 	timeout?: number;
@@ -36,6 +40,9 @@ export function addSubmit(program: Command, context: CommandContext): void {
 		.option("--delay <duration>", "not before this long from now, as in 10s", durationFlag)
 		.option("--idempotency-key <key>", "submitting again under this key gives the first execution")
 		.option("--tag <key=value>", "a tag to find it by; may be given several times", tagFlag)
+		.option("--budget <id>", "a budget that must admit it; may be given several times", listFlag)
+		.option("--quota <id>", "a quota that must admit it; may be given several times", listFlag)
+		.option("--reserve <json>", "what is set aside for it: {budget: {dimension: amount}}", jsonFlag)
 		.option("--policy <json>", "retries, timeouts and the like, as in the API", jsonFlag)
 		.option("--wait", "wait for its end and say how it ended")
 		.option("--timeout <duration>", "wait no longer than this", durationFlag);
@@ -56,13 +63,15 @@ export function addSubmit(program: Command, context: CommandContext): void {
 		`flowfabric submit greet '{"name": "world"}' --wait`,
 		"flowfabric submit summarize --text 'a long story' --lane slow --priority 5",
 		`flowfabric submit report --delay 10m --policy '{"retry": {"maxRetries": 5}}'`,
+		"flowfabric submit draft --budget team-a --quota openai",
 		"cat picture.png | flowfabric submit resize - --content-type image/png",
 	]);
 }
 
 const submitted = (id: string, created: boolean): string => (created ? id : `${id} (was there already)`);
 
-function fields({ lane, namespace, priority, delay, idempotencyKey, tag, policy }: Flags): Partial<CreateRequest> {
+function fields(flags: Flags): Partial<CreateRequest> {
+	const { lane, namespace, priority, delay, idempotencyKey, tag, policy, budget, quota, reserve } = flags;
 	return {
 		...(lane === undefined ? undefined : { lane }),
 		...(namespace === undefined ? undefined : { namespace }),
@@ -71,6 +80,9 @@ function fields({ lane, namespace, priority, delay, idempotencyKey, tag, policy 
 		...(idempotencyKey === undefined ? undefined : { idempotencyKey }),
 		...(tag === undefined ? undefined : { tags: tag }),
 		...(policy === undefined ? undefined : { policy }),
+		...(budget === undefined ? undefined : { budgets: budget }),
+		...(quota === undefined ? undefined : { quotas: quota }),
+		...(reserve === undefined ? undefined : { reserve }),
 	};
 }
 

@@ -21,6 +21,8 @@ export function printExecution(terminal: Terminal, execution: Execution, now: nu
 		["lane", execution.lane],
 		["namespace", execution.namespace],
 		["priority", String(execution.priority)],
+		["budgets", execution.budgets.join(", ")],
+		["quotas", execution.quotas.join(", ")],
 		["tags", tagsText(execution.tags)],
 		["attempt", attempt && `${attempt.index} (${attempt.type}, ${attempt.state})`],
 		[

@@ -7,6 +7,7 @@ import { type HoldRecord, holdSubject } from "../../kernel/records/hold.ts";
 import type { TakeBackCommand } from "../../kernel/rules/reserve.ts";
 import type { QueuePosition, StoredRecord } from "../../store/port.ts";
 import { mapBounded } from "../bounded.ts";
+import { PartitionRounds } from "../duties/partition-rounds.ts";
 import type { Scanner } from "../duties/scanner.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { PARTITION_PATIENCE_MS } from "../partition/store-line.ts";
@@ -39,6 +40,7 @@ export class GuardReconciler implements Scanner {
 	readonly name: "budget_reconciler" | "quota_reconciler";
 	readonly failure = "what is held could not be looked over";
 	readonly #options: GuardReconcilerOptions;
+	readonly #rounds = new PartitionRounds(8);
 	/** Where the next pass goes on in ledgers that were not gone through to their end. */
 	readonly #ledgers = new Map<string, QueuePosition>();
 
@@ -47,15 +49,17 @@ export class GuardReconciler implements Scanner {
 		this.name = `${options.kind}_reconciler`;
 	}
 
-	async runOnce(own: readonly number[]): Promise<number> {
+	async runOnce(own: readonly number[], changed: readonly number[]): Promise<number> {
 		const { kind } = this.#options;
 		const corrections: string[] = [];
-		for (const partition of own) {
-			for (const guard of await this.#guardsIn(partition, `holders,${kind},`)) {
-				await this.#reconcileHolds(partition, guard, corrections);
-			}
-			if (kind === "budget") await this.#reconcileLedgers(partition, corrections);
+		const holding: number[] = [];
+		for (const partition of this.#rounds.next(own, changed)) {
+			const guards = await this.#guardsIn(partition, `holders,${kind},`);
+			for (const guard of guards) await this.#reconcileHolds(partition, guard, corrections);
+			const ledgers = kind === "budget" ? await this.#reconcileLedgers(partition, corrections) : 0;
+			if (guards.length + ledgers > 0) holding.push(partition);
 		}
+		this.#rounds.found(holding);
 		if (corrections.length > 0) this.#options.onCorrected(corrections);
 		return corrections.length;
 	}
@@ -111,7 +115,7 @@ export class GuardReconciler implements Scanner {
 		});
 	}
 
-	async #reconcileLedgers(partition: number, corrections: string[]): Promise<void> {
+	async #reconcileLedgers(partition: number, corrections: string[]): Promise<number> {
 		const prefix = "ledger,";
 		const { queues } = await this.#runner(partition).ask(
 			(store, at) => store.queues(at, prefix),
@@ -121,6 +125,7 @@ export class GuardReconciler implements Scanner {
 			const guard: GuardName = { kind: "budget", ...nameOf(queue.slice(prefix.length)) };
 			if (this.#options.isOurs(guard.namespace)) await this.#reconcileLedger(partition, guard, queue, corrections);
 		}
+		return queues.length;
 	}
 
 	async #reconcileLedger(partition: number, guard: GuardName, queue: string, corrections: string[]): Promise<void> {

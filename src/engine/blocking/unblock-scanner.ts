@@ -1,6 +1,7 @@
 import type { BlockingCause } from "../../kernel/blocking.ts";
 import { BLOCKED, blockedQueueSubject } from "../../kernel/placement.ts";
 import { isOfFilter, type ScannerFilter } from "../../kernel/scanner-filter.ts";
+import { PartitionRounds } from "../duties/partition-rounds.ts";
 import type { Scanner } from "../duties/scanner.ts";
 import type { BlockedMover, Place } from "./blocked-mover.ts";
 
@@ -14,21 +15,12 @@ export interface UnblockScannerOptions {
 	releases: Readonly<Record<BlockingCause, Release>>;
 }
 
-/** How many partitions it has never looked at a pass looks at. */
-const FIRST_LOOKS = 32;
-
-/**
- * The net under everything that releases work when its cause is gone. Of the partitions of this engine only those are
- * looked at that have changed, that held something back the last time, or that were never looked at, a few of the last in
- * each pass.
- */
+/** The net under everything that releases work when its cause is gone. */
 export class UnblockScanner implements Scanner {
 	readonly name = "unblock";
 	readonly failure = "blocked work could not be looked over";
 	readonly #options: UnblockScannerOptions;
-	/** Partitions a pass has looked at, and those where it found something that waits. */
-	readonly #looked = new Set<number>();
-	#holding: ReadonlySet<number> = new Set();
+	readonly #rounds = new PartitionRounds(32);
 
 	constructor(options: UnblockScannerOptions) {
 		this.#options = options;
@@ -36,14 +28,8 @@ export class UnblockScanner implements Scanner {
 
 	async runOnce(own: readonly number[], changed: readonly number[]): Promise<number> {
 		const { mover, releases, scannerFilter } = this.#options;
-		const fresh = own.filter((partition) => !this.#looked.has(partition)).slice(0, FIRST_LOOKS);
-		const wanted = new Set([...changed, ...this.#holding, ...fresh]);
-		for (const partition of fresh) this.#looked.add(partition);
-		const found = await mover.queuesIn(
-			own.filter((partition) => wanted.has(partition)),
-			BLOCKED,
-		);
-		this.#holding = new Set(found.map(([partition]) => partition));
+		const found = await mover.queuesIn(this.#rounds.next(own, changed), BLOCKED);
+		this.#rounds.found(found.map(([partition]) => partition));
 		let moved = 0;
 		for (const cause of Object.keys(releases) as BlockingCause[]) {
 			const places = found.filter(([, queue]) => this.#isFor(queue, cause));

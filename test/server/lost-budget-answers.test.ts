@@ -1,0 +1,68 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { FlowFabric } from "../../src/index.ts";
+import { Stand } from "./stand.ts";
+
+/** Stands between client and server: the first answer to every call of a path is lost after the call was made. */
+async function losingFirstAnswers(stand: Stand): Promise<{ ff: FlowFabric; sent: string[] }> {
+	const sent: string[] = [];
+	const proxy = createServer(async (request, response) => {
+		const chunks: Uint8Array[] = [];
+		for await (const chunk of request) chunks.push(chunk);
+		const call = `${request.method} ${request.url}`;
+		const isFirst = !sent.includes(call);
+		sent.push(call);
+		const answer = await fetch(stand.server.address + request.url, {
+			method: request.method ?? "GET",
+			headers: { "content-type": "application/json" },
+			...(chunks.length > 0 ? { body: Buffer.concat(chunks) } : undefined),
+		});
+		const body = await answer.text();
+		if (isFirst) request.socket.destroy();
+		else response.writeHead(answer.status, { "content-type": "application/json" }).end(body);
+	});
+	await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+	const ff = FlowFabric.connect(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+	onTestFinished(async () => {
+		await ff.close();
+		proxy.closeAllConnections();
+		proxy.close();
+	});
+	return { ff, sent };
+}
+
+test("whatever is done to a budget is done once, though every first answer is lost", async () => {
+	const stand = await Stand.open();
+	const { ff, sent } = await losingFirstAnswers(stand);
+	const { budgets } = stand.backend;
+	await ff.budgets.create({ id: "team", dimensions: { tokens: { hard: 100 } } });
+	const { id: executionId } = await stand.backend.executions.create({ kind: "job" });
+
+	expect(await ff.budgets.usage("team", { dims: { tokens: 10 }, executionId })).toMatchObject({ duplicate: true });
+	expect((await budgets.get("team")).dimensions.tokens?.used).toBe(10);
+
+	const [held] = await stand.backend.leases.claim({ workerId: "w", instanceId: "w-1" });
+	const fence = { leaseId: held?.lease.id ?? "", epoch: held?.lease.epoch ?? 0 };
+	await ff.backend.leases.usage(executionId, { fence, budget: "team", dims: { tokens: 5 } });
+	expect((await budgets.get("team")).dimensions.tokens?.used).toBe(15);
+
+	expect(await ff.budgets.release("team", { executionId })).toEqual({ released: { tokens: 15 } });
+	await ff.budgets.patch("team", { onHard: "fail" });
+	await ff.budgets.reset("team");
+	await ff.quotas.create({ id: "q", concurrency: 1 });
+	await ff.quotas.patch("q", { concurrency: 2 });
+	const twice = sent.filter((call) => call.startsWith("POST") || call.startsWith("PATCH"));
+	for (const call of twice) expect([call, sent.filter((each) => each === call).length]).toEqual([call, 2]);
+	expect(new Set(twice).size).toBe(8);
+});
+
+test("a report without a key, and a delete, are not sent again once they may have been heard", async () => {
+	const stand = await Stand.open();
+	const { ff, sent } = await losingFirstAnswers(stand);
+	await stand.backend.budgets.create({ id: "team", dimensions: {} });
+	const unreachable = { code: "unreachable", retryable: true };
+	await expect(ff.budgets.usage("team", { dims: { a: 1 }, dedupKey: "" })).rejects.toMatchObject(unreachable);
+	await expect(ff.budgets.delete("team")).rejects.toMatchObject(unreachable);
+	expect(sent).toHaveLength(2);
+});
