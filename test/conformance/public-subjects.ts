@@ -3,6 +3,7 @@ import { badBudgetCases } from "./public-cases/bad-budgets.ts";
 import { badCallCases } from "./public-cases/bad-calls.ts";
 import { badCreateCases } from "./public-cases/bad-creates.ts";
 import { batchCases } from "./public-cases/batches.ts";
+import { budgetAdmissionCases } from "./public-cases/budget-admission.ts";
 import { budgetCases } from "./public-cases/budgets.ts";
 import { bulkCases } from "./public-cases/bulk.ts";
 import { cancelCases } from "./public-cases/cancelling.ts";
@@ -83,6 +84,7 @@ const always: Subjects = {
 	"lane states": laneStateCases,
 	grants: grantCases,
 	"quota admission": quotaAdmissionCases,
+	"budget admission": budgetAdmissionCases,
 	"grant requests": grantRequestCases,
 	routes: routeCases,
 	explaining: explainCases,
