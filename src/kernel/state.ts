@@ -81,6 +81,7 @@ export type PublicState = (typeof PUBLIC_STATES)[number];
 export const STATES_IN_USE = [
 	"waiting",
 	"delayed",
+	"rate_limited",
 	"active",
 	"completed",
 	"failed",
