@@ -4,6 +4,7 @@ import type { EngineObserver } from "../engine/observer.ts";
 import type { BatchReport } from "../engine/partition/batch-sender.ts";
 import type { UnitDraft } from "../engine/partition/unit-draft.ts";
 import type { EventBody } from "../kernel/events.ts";
+import type { OutcomeOf } from "../kernel/kernel.ts";
 import type { Outcome } from "../kernel/outcome.ts";
 import { leaseEndOf } from "../kernel/reading.ts";
 import { recordTypeOf } from "../kernel/record-types.ts";
@@ -15,11 +16,20 @@ import { addStoreMetrics } from "./store-metrics.ts";
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** Names callers make up may not fill the memory of whoever scrapes. */
-const MAX_LANES = 200;
+const MAX_NAMES = 200;
 
 const RESERVED = { outcome: "reserved" } as const;
 const ACCEPTED = { outcome: "accepted" } as const;
 const LAPSED = { outcome: "lapsed" } as const;
+
+type Reported = Extract<OutcomeOf<"reportUsage">, { ok: true }>;
+
+/** A name as a label: the first of them by themselves, the others together. */
+function nameIn(names: Set<string>, name: string): string {
+	if (names.size >= MAX_NAMES && !names.has(name)) return "other";
+	names.add(name);
+	return name;
+}
 
 /** Everything `/metrics` shows. It watches the engine for as long as the server runs. */
 export class ServerMetrics implements EngineObserver {
@@ -42,6 +52,11 @@ export class ServerMetrics implements EngineObserver {
 	readonly #attempts = this.#counter("attempts_total", "Attempts by how they ended", ["outcome"]);
 	readonly #grants = this.#counter("grants_total", "Grants by what became of them", ["outcome"]);
 	readonly #blocked = this.#counter("blocked_total", "Executions set aside, by what they wait for", ["reason"]);
+	readonly #reports = this.#counter(
+		"usage_reports_total",
+		"Reports of usage by outcome, and by the dimension whose limit they passed or would have",
+		["outcome", "dimension"],
+	);
 	readonly #registered = this.#counter("workers_registered_total", "Worker instances that came to the registry");
 	readonly #expired = this.#counter("workers_expired_total", "Worker instances that were not heard again");
 	readonly #skipped = this.#counter(
@@ -50,6 +65,7 @@ export class ServerMetrics implements EngineObserver {
 	);
 	readonly #faults = this.#counter("faults_total", "Faults the engine survived");
 	readonly #lanes = new Set<string>();
+	readonly #dimensions = new Set<string>();
 	readonly #engine: Engine;
 
 	constructor(engine: Engine, pools: Pools) {
@@ -81,7 +97,7 @@ export class ServerMetrics implements EngineObserver {
 				this.set(engine.share.partitions);
 			},
 		});
-		addStoreMetrics(registry, engine, MAX_LANES);
+		addStoreMetrics(registry, engine, MAX_NAMES);
 		addScannerMetrics(registry, () => engine.duties.rows(engine.parked));
 		engine.observer = this;
 	}
@@ -128,7 +144,13 @@ export class ServerMetrics implements EngineObserver {
 		if (op === "renew") this.#renewed.inc();
 		// Said again it gives the same lease, and is no other grant.
 		else if (op === "acceptGrant" && unit.written.length > 0) this.#grants.inc(ACCEPTED);
+		else if (op === "reportUsage") this.#report(outcome as Reported);
 		else if (op === "tick" && (outcome as { duty?: Duty }).duty === "worker_expiry") this.#expired.inc();
+	}
+
+	#report({ outcome, dimension, duplicate }: Reported): void {
+		if (duplicate) this.#reports.inc({ outcome: "duplicate", dimension: "" });
+		else this.#reports.inc({ outcome, dimension: dimension === undefined ? "" : nameIn(this.#dimensions, dimension) });
 	}
 
 	#event(body: EventBody, record: ExecutionRecord, at: number): void {
@@ -137,7 +159,10 @@ export class ServerMetrics implements EngineObserver {
 		else if (body.type === "blocked") this.#blocked.inc({ reason: String(body["reason"]) });
 		else if (body.type === "claimed") {
 			this.#live.inc();
-			this.#dispatch.observe({ lane: this.#lane(record.lane) }, Math.max(0, at - eligibleSince(record)) / 1000);
+			this.#dispatch.observe(
+				{ lane: nameIn(this.#lanes, record.lane) },
+				Math.max(0, at - eligibleSince(record)) / 1000,
+			);
 		}
 		const by = leaseEndOf(body, record);
 		if (by === undefined) return;
@@ -156,13 +181,6 @@ export class ServerMetrics implements EngineObserver {
 
 	#command(op: string, outcome: Outcome | undefined): void {
 		this.#commands.inc({ op, outcome: outcome?.ok === false ? outcome.code : "ok" });
-	}
-
-	#lane(lane: string): string {
-		if (this.#lanes.has(lane)) return lane;
-		if (this.#lanes.size >= MAX_LANES) return "other";
-		this.#lanes.add(lane);
-		return lane;
 	}
 
 	#counter<L extends string>(name: string, help: string, labelNames: L[] = []): Counter<L> {

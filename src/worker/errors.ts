@@ -16,7 +16,7 @@ export class RetryAfter extends Error {
 }
 
 /** Why a handler's signal aborted; it is the signal's `reason`. */
-export type AbortCause = "lease_lost" | "cancelled" | "shutdown";
+export type AbortCause = "lease_lost" | "cancelled" | "shutdown" | "budget_breach";
 
 export class HandlerAborted extends Error {
 	override name = "HandlerAborted";

@@ -82,8 +82,18 @@ export class Job {
 		if (answer.ok) {
 			// An answer may come behind that of a later question.
 			this.expiresAt = Math.max(this.expiresAt, askedAt + this.#leaseMs);
+			if (answer.budgetBreach) this.breached(answer.budgetBreach);
 			if (answer.cancelRequested) this.abort("cancelled", answer.reason ?? "cancel requested");
-		} else if (answer.error && !answer.error.retryable) this.lose("lease_lost", answer.error.message);
+		} else if (answer.budgetBreach) this.breached(answer.budgetBreach);
+		else if (answer.error && !answer.error.retryable) this.lose("lease_lost", answer.error.message);
+	}
+
+	/** A budget it was admitted under refused a report. One that only blocks lets it go on. */
+	breached({ budget, dimension, action }: NonNullable<RenewedLease["budgetBreach"]>): void {
+		const message = `budget ${budget}: ${dimension} is exhausted`;
+		if (action === "block") this.log.warn(message);
+		else if (action === "cancel") this.abort("budget_breach", message);
+		else this.lose("budget_breach", message);
 	}
 
 	/** Without a renewal for a whole ttl the lease may be another's by now. */

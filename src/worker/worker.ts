@@ -318,7 +318,9 @@ export class Worker {
 	#noticed(notice: WorkerNotice): void {
 		const job = this.#jobs.get(notice.executionId);
 		if (!job || job.fence.leaseId !== notice.leaseId) return;
-		if (notice.type === "cancel_requested") job.abort("cancelled", notice.reason);
+		const { budget = "", dimension = "", action = "block" } = notice;
+		if (notice.type === "budget_breach") job.breached({ budget, dimension, action });
+		else if (notice.type === "cancel_requested") job.abort("cancelled", notice.reason);
 		else job.lose(notice.reason === "cancel" ? "cancelled" : "lease_lost", notice.reason);
 	}
 

@@ -52,6 +52,32 @@ describe("doctor of a store", () => {
 		expect(out).toMatch(/Nothing is wrong\.\n$/);
 	});
 
+	test("budgets and quotas with all that belongs to them, in order and in their places", async () => {
+		const ff = await FlowFabric.open(`sqlite:${file}`);
+		for (const id of ["team", "other"]) {
+			await ff.budgets.create({ id, dimensions: { tokens: { hard: 10 } }, resetEvery: "daily" });
+			await ff.budgets.usage(id, { dims: { tokens: 3 }, executionId: ids[0] as string, dedupKey: "k" });
+			await ff.budgets.usage(id, { dims: { tokens: 30 } });
+		}
+		await ff.quotas.create({ id: "openai", rate: { max: 1, windowMs: 5 }, concurrency: 1 });
+		await ff.close();
+		const { code, facts, problems } = await doctor();
+		expect({ code, problems }).toEqual({ code: 0, problems: [] });
+		expect(facts["records"]).toMatchObject({ budget: 2, quota: 1, ledgerEntry: 2, usageKey: 2 });
+		tamper("UPDATE record SET doc = json_set(doc, '$.used', 7) WHERE key = 'budget:default,team'");
+		expect((await doctor()).problems.join("\n")).toContain("budget:default,team");
+		const again = await FlowFabric.open(`sqlite:${file}`);
+		await expect(again.budgets.get("team")).rejects.toMatchObject({
+			code: "corrupt_record",
+			details: { field: "used" },
+		});
+		expect((await again.budgets.list()).budgets.map(({ id }) => id)).toEqual(["other"]);
+		await expect(again.submit("job", {}, { budgets: ["team"] })).rejects.toMatchObject({ code: "corrupt_record" });
+		const items = await again.submitMany(["team", "other"].map((id) => ({ kind: "job", budgets: [id] })));
+		expect(items.map(({ ok }) => ok)).toEqual([false, true]);
+		await again.close();
+	});
+
 	test("corrupt records by key and field", async () => {
 		tamper("UPDATE record SET doc = json_set(doc, '$.priority', 'high') WHERE key = ?", ids[0]);
 		tamper("UPDATE record SET doc = '{' WHERE key = ?", ids[1]);

@@ -41,3 +41,34 @@ test("a store moves to another file with more partitions, and work goes on there
 	expect(await after.run(waiting.id).result({ timeoutMs: 10_000 })).toBe("later");
 	await after.close();
 });
+
+test("budgets and quotas move along, each to where its name leads", async () => {
+	const from = `sqlite:${join(folder, "spent.db")}`;
+	const to = `sqlite:${join(folder, "moved.db")}`;
+	const file = join(folder, "spent.jsonl");
+	const before = await FlowFabric.open(from, { partitions: 2 });
+	const ids = ["a", "b", "c", "d", "e", "f"];
+	const run = await before.submit("job");
+	for (const id of ids) {
+		await before.budgets.create({ id, dimensions: { tokens: { hard: 10 } } });
+		await before.budgets.usage(id, { dims: { tokens: 3 }, executionId: run.id, dedupKey: "k" });
+		await before.quotas.create({ id, concurrency: 5, rate: { max: 1, windowMs: 60_000 } });
+	}
+	const look = async (ff: FlowFabric) => [
+		await ff.budgets.list(),
+		await ff.quotas.list(),
+		await Promise.all(ids.map((id) => ff.budgets.ledger(id))),
+	];
+	const seen = await look(before);
+	await before.close();
+	await exportFile(from, file);
+	await importFile(file, to, { partitions: 8 });
+	const after = await FlowFabric.open(to);
+	expect(await look(after)).toEqual(seen);
+	for (const id of ids) {
+		const report = { dims: { tokens: 3 }, executionId: run.id, dedupKey: "k" };
+		expect(await after.budgets.usage(id, report)).toMatchObject({ duplicate: true });
+		expect(await after.budgets.release(id, { executionId: run.id })).toEqual({ released: { tokens: 3 } });
+	}
+	await after.close();
+});

@@ -70,7 +70,7 @@ export function listFilterCases(test: PublicCase): void {
 		const flowId = `fl_${"0".repeat(32)}_16383`;
 		expect(await list({ flowId })).toMatchObject({ code: "invalid_input", details: { field: "flowId" } });
 		expect(await bulk({ flowId })).toMatchObject({ code: "invalid_input", details: { field: "filter.flowId" } });
-		for (const state of ["rate_limited", "waiting_children", "suspended", "skipped", "running"]) {
+		for (const state of ["waiting_children", "suspended", "skipped", "running"]) {
 			const allowed = "must be one of waiting, delayed, active, completed, failed, cancelled, expired";
 			const told = { code: "invalid_input", message: `state: ${allowed}, got "${state}"` };
 			expect(await list({ state })).toMatchObject(told);

@@ -24,6 +24,32 @@ export function reopeningCases(test: PublicCase): void {
 		expect(await look()).toEqual(before);
 	});
 
+	test("budgets, quotas, ledgers and dedup keys are as they were, and a period that ended meanwhile has ended", async (scene) => {
+		const { budgets, quotas } = scene.backend;
+		await budgets.create({ id: "team", dimensions: { tokens: { hard: 100, soft: 5 } }, labels: { owner: "ada" } });
+		await budgets.create({ id: "hourly", dimensions: { tokens: { hard: 10 } }, resetEvery: 3_600_000 });
+		await quotas.create({ id: "openai", rate: { max: 10, windowMs: 1000 }, concurrency: 5, jitterMs: 3 });
+		const executionId = await scene.create({ budgets: ["team"], quotas: ["openai"], reserve: { team: { tokens: 1 } } });
+		await budgets.usage("team", { dims: { tokens: 50, other: 1 }, executionId, dedupKey: "k" });
+		await budgets.usage("team", { dims: { tokens: 51 } });
+		await budgets.usage("hourly", { dims: { tokens: 10 } });
+		const look = async () => [
+			await scene.ff.budgets.get("team"),
+			await scene.ff.budgets.ledger("team"),
+			await scene.ff.quotas.get("openai"),
+			await scene.ff.quotas.list(),
+			await scene.get(executionId),
+		];
+		const before = await look();
+		await scene.reopen(3_599_999);
+		expect(await look()).toEqual(before);
+		expect((await scene.ff.budgets.get("hourly")).dimensions.tokens?.used).toBe(10);
+		await scene.reopen(1);
+		expect((await scene.ff.budgets.get("hourly")).dimensions.tokens?.used).toBe(0);
+		const again = await scene.ff.budgets.usage("team", { dims: { tokens: 50 }, executionId, dedupKey: "k" });
+		expect(again).toMatchObject({ outcome: "soft_breach", current: 50, duplicate: true });
+	});
+
 	test("waiting work is claimed in its order after opening again", async (scene) => {
 		const low = await scene.create({ priority: 1 });
 		const high = await scene.create({ priority: 2 });
