@@ -1,3 +1,5 @@
+import { isGuarded } from "./admission/guards.ts";
+import { blockingCauseOf } from "./blocking.ts";
 import { canServe, describeLack, offersAll } from "./matching.ts";
 import { isClaimable } from "./placement.ts";
 import { describeBlocking } from "./reading.ts";
@@ -18,8 +20,9 @@ export interface QueueStanding {
 }
 
 /** What must be known of the world, beyond record and lane, to explain an execution. */
-export const factsNeeded = (record: ExecutionRecord): { workers: boolean; standing: boolean } => ({
+export const factsNeeded = (record: ExecutionRecord): { workers: boolean; standing: boolean; guards: boolean } => ({
 	workers: record.lifecyclePhase === "runnable",
+	guards: record.lifecyclePhase === "runnable" && record.hold === null && isGuarded(record),
 	standing: isClaimable(record),
 });
 
@@ -60,6 +63,17 @@ export interface Facts {
 	/** Given when needed. */
 	workers?: WorkersFor;
 	standing?: QueueStanding;
+	/** Budgets and quotas that would not admit it now; given when needed. */
+	refusals?: readonly GuardRefusal[];
+}
+
+/** A budget or quota that admits nothing more, and because of whom. */
+export interface GuardRefusal {
+	detail: string;
+	/** Executions that hold its slots, or spent of it last. */
+	holders: readonly string[];
+	/** How many there are beyond these. */
+	more: number;
 }
 
 export interface Explained {
@@ -69,13 +83,11 @@ export interface Explained {
 	missingCapabilities?: string[];
 }
 
-export function explainRecord(
-	record: ExecutionRecord,
-	{ lane, workers = new WorkersFor(record), standing }: Facts,
-): Explained {
+export function explainRecord(record: ExecutionRecord, facts: Facts): Explained {
+	const { lane } = facts;
 	switch (record.lifecyclePhase) {
 		case "runnable":
-			return explainWaiting(record, lane, workers, standing);
+			return explainWaiting(record, facts);
 		case "active":
 			return { reasons: [describeHolder(record)] };
 		case "suspended":
@@ -85,22 +97,27 @@ export function explainRecord(
 	}
 }
 
-function explainWaiting(
-	record: ExecutionRecord,
-	lane: LaneRecord,
-	{ live, able, missing, offered }: WorkersFor,
-	standing: QueueStanding | undefined,
-): Explained {
+function explainWaiting(record: ExecutionRecord, { lane, workers, standing, refusals = [] }: Facts): Explained {
+	const { live, able, missing, offered } = workers ?? new WorkersFor(record);
 	const reasons: string[] = [];
-	const isRoute = record.eligibilityState === "blocked_by_route";
-	// What its route and its turn come to is told below, as it is now.
-	if (!isClaimable(record) && !isRoute) reasons.push(describeBlocking(record, lane));
+	const cause = blockingCauseOf(record);
+	const isRoute = cause === "route";
+	// What set it aside and its turn are told below, as they are now.
+	if (!isClaimable(record) && cause === undefined) reasons.push(describeBlocking(record, lane));
+	for (const refusal of refusals) reasons.push(describeRefusal(refusal));
+	if (cause && !isRoute && refusals.length === 0)
+		reasons.push(`${cause} ${record.blockedOn} has room again; it is about to be released`);
 	if (lane.state === "paused") reasons.push(`lane ${record.lane} is paused`);
 	if (missing) reasons.push(describeLack(record.requiredCapabilities, [{ capabilities: [...offered] }]));
 	else if (isRoute) reasons.push("a worker that can serve it has come; it is about to be released");
 	else if (live > 0 && able === 0) reasons.push(`no live worker takes kind ${record.kind} on lane ${record.lane}`);
 	if (standing) for (const reason of describeStanding(record, standing, live)) reasons.push(reason);
 	return { reasons, workers: { live, able }, ...(missing ? { missingCapabilities: missing } : undefined) };
+}
+
+function describeRefusal({ detail, holders, more }: GuardRefusal): string {
+	if (holders.length === 0) return detail;
+	return `${detail}; by ${holders.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 function describeStanding(

@@ -24,6 +24,8 @@ export class Job {
 	/** Made when a handler first asks for its signal; many never do. */
 	#controller: AbortController | undefined;
 	#aborted: HandlerAborted | undefined;
+	/** The last breach it went on in spite of. */
+	#breach = "";
 	readonly #leaseMs: number;
 	/** Monotonic time at which the lease runs out unless it is renewed. */
 	expiresAt: number;
@@ -91,8 +93,10 @@ export class Job {
 	/** A budget it was admitted under refused a report. One that only blocks lets it go on. */
 	breached({ budget, dimension, action }: NonNullable<RenewedLease["budgetBreach"]>): void {
 		const message = `budget ${budget}: ${dimension} is exhausted`;
-		if (action === "block") this.log.warn(message);
-		else if (action === "cancel") this.abort("budget_breach", message);
+		if (action === "block") {
+			if (this.#breach !== message) this.log.warn(message);
+			this.#breach = message;
+		} else if (action === "cancel") this.abort("budget_breach", message);
 		else this.lose("budget_breach", message);
 	}
 

@@ -28,11 +28,11 @@ function explain(
 describe("why an execution does not run", () => {
 	it("needs workers only while it waits, and its place in line only while it can be claimed", () => {
 		const needed = (fields: Partial<ExecutionRecord>) => factsNeeded(record(fields));
-		expect(needed(eligible(first))).toEqual({ workers: true, standing: true });
-		expect(needed(granted(first))).toEqual({ workers: true, standing: false });
-		expect(needed(delayed("waiting_for_delay", first))).toEqual({ workers: true, standing: false });
-		expect(needed(claimed())).toEqual({ workers: false, standing: false });
-		expect(needed(ended("success", true))).toEqual({ workers: false, standing: false });
+		expect(needed(eligible(first))).toEqual({ workers: true, standing: true, guards: false });
+		expect(needed(granted(first))).toEqual({ workers: true, standing: false, guards: false });
+		expect(needed(delayed("waiting_for_delay", first))).toEqual({ workers: true, standing: false, guards: false });
+		expect(needed(claimed())).toEqual({ workers: false, standing: false, guards: false });
+		expect(needed(ended("success", true))).toEqual({ workers: false, standing: false, guards: false });
 	});
 
 	it("is who is missing, before where it stands", () => {

@@ -10,6 +10,7 @@ import type { QueuePosition } from "../../store/port.ts";
 import { mapBounded } from "../bounded.ts";
 import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
+import { guardRefusals } from "./guard-refusals.ts";
 import { readLanes } from "./showing.ts";
 
 /** Entries counted one by one, and queues of a partition looked into, before a position is told as "at least". */
@@ -29,6 +30,7 @@ export async function explain(session: Session, id: string): Promise<Explanation
 	const facts: Facts = { lane };
 	const needed = factsNeeded(record);
 	if (needed.workers) facts.workers = await workersFor(session, record);
+	if (needed.guards) facts.refusals = await guardRefusals(session, record);
 	if (needed.standing) facts.standing = await standingOf(session, record, runner);
 	const { reasons, ...explained } = explainRecord(record, facts);
 	return {

@@ -55,6 +55,16 @@ export function budgetAdmissionCases(test: PublicCase): void {
 		expect((await scene.get(id)).blockingDetail).toBe("budget team: tokens 90/100, report of 40 refused");
 	});
 
+	test("explain names who spent it", async (scene) => {
+		await scene.backend.budgets.create(team);
+		const held = await scene.start({ budgets: ["team"] });
+		await scene.backend.leases.usage(held.id, { fence: held.fence, budget: "team", dims: { tokens: 100 } });
+		const id = await scene.create({ budgets: ["team"] });
+		expect(await scene.claim()).toEqual([]);
+		const { reasons } = await scene.backend.executions.explain(id);
+		expect(reasons[0]).toBe(`budget team: tokens 100/100; by ${held.id}`);
+	});
+
 	const clearings: Record<string, (scene: Scene, spender: string) => Promise<unknown>> = {
 		"raising the limit": (scene) => scene.backend.budgets.patch("team", { dimensions: { tokens: { hard: 500 } } }),
 		"removing the limit": (scene) => scene.backend.budgets.patch("team", { dimensions: { tokens: { hard: null } } }),

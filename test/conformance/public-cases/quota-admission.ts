@@ -168,6 +168,21 @@ export function quotaAdmissionCases(test: PublicCase): void {
 		expect(order).toEqual(ids);
 	});
 
+	test("explain names who holds the slots, as of now", async (scene) => {
+		await withSlots(scene, 1);
+		const holder = await scene.start({ quotas: ["q"] });
+		const id = await scene.create({ quotas: ["q"] });
+		const full = `quota q: concurrency 1/1; by ${holder.id}`;
+		expect((await scene.backend.executions.explain(id)).summary).toBe(full);
+		expect(await scene.claim()).toEqual([]);
+		expect((await scene.backend.executions.explain(id)).summary).toBe(full);
+		await complete(scene, holder);
+		await settle(scene);
+		expect((await scene.backend.executions.explain(id)).summary).toBe(
+			"it is next on lane default, and no worker is registered",
+		);
+	});
+
 	test("keys take turns among what waits for a slot", async (scene) => {
 		await withSlots(scene, 1);
 		const first = await scene.start({ quotas: ["q"] });
