@@ -19,10 +19,10 @@ import { VALKEY_SCENARIOS, type ValkeyScenario } from "./valkey/scenarios.ts";
 
 const HELP = `npm run bench -- [scenario …] [options]
 
-Scenarios: lifecycle, batch-submit, dispatch, backlog, claim-classes, class-lifecycles, head-of-line, fairness, pause,
+Scenarios: lifecycle, batch-submit, dispatch, backlog, claim-classes, class-lifecycles, head-of-line, fairness, guarded, pause,
   events, http-lifecycle, http-get, http-idle, on each store;
   valkey-lifecycle (beside BullMQ), valkey-engines, valkey-dispatch, valkey-growth, valkey-memory, valkey-events,
-  valkey-idle, on a private server (all when none is named)
+  valkey-guarded, valkey-idle, on a private server (all when none is named)
   --store sqlite|memory   one store instead of both
   --size N                executions per round (default 20000)
   --rounds N              rounds, of which the median counts (default 5)

@@ -1,5 +1,7 @@
 import { median } from "./limits/sqlite-writes.ts";
 import type { Line } from "./report.ts";
+import { guardedLifecycle } from "./scenarios/guarded.ts";
+import { lifecycle } from "./scenarios/lifecycle.ts";
 import {
 	besideBacklog,
 	classClaims,
@@ -45,6 +47,11 @@ export const SCHEDULING: Record<string, (bench: SchedulingBench) => Promise<Line
 		compare(bench, "fairness p50", "ms", "≤ 5", "empty lane", {
 			measure: (target) => besideBacklog(target, bench.queued, PINGS),
 			beside: (target) => emptyLaneInTurn(target, PINGS),
+		}),
+	guarded: (bench) =>
+		compare(bench, "guarded lifecycle", "lifecycles/s", "≥ 0.4", "without budget and quota", {
+			measure: (target) => guardedLifecycle(target, bench.size, { budgets: 1, quotas: 1 }),
+			beside: (target) => lifecycle(target, bench.size),
 		}),
 	pause: (bench) =>
 		compare(bench, `pause of ${bench.queued}`, "ms", "≤ 2", "of 10", {

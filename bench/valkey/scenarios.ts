@@ -3,6 +3,7 @@ import type { Line } from "../report.ts";
 import { valkeyDispatchLines } from "./dispatch-lines.ts";
 import { valkeyEnginesLines, valkeyHotLine } from "./engines-line.ts";
 import { valkeyGrowthLine, valkeyMemoryLines } from "./growth-lines.ts";
+import { valkeyGuardedLines } from "./guarded-lines.ts";
 import { valkeyIdleLine } from "./idle-line.ts";
 import { valkeyLifecycleLines } from "./lifecycle-line.ts";
 import { openOn, type ValkeyBench } from "./valkey-bench.ts";
@@ -22,6 +23,7 @@ export const VALKEY_SCENARIOS = {
 		await close();
 		return lines;
 	},
+	"valkey-guarded": valkeyGuardedLines,
 	"valkey-idle": async (bench: ValkeyBench): Promise<Line[]> => [await valkeyIdleLine(bench)],
 };
 export type ValkeyScenario = keyof typeof VALKEY_SCENARIOS;
