@@ -10,11 +10,8 @@ import type { ExecutionRecord } from "../kernel/records/execution.ts";
 import { filterName, type ScannerFilter } from "../kernel/scanner-filter.ts";
 import type { Errand } from "../kernel/ticking.ts";
 import type { Store } from "../store/port.ts";
-import { Admissions } from "./admission/admissions.ts";
-import { BreachTeller } from "./admission/breach-teller.ts";
-import { OutboxSender } from "./admission/outbox-sender.ts";
+import { GuardService } from "./admission/guard-service.ts";
 import { BlockedMover } from "./blocking/blocked-mover.ts";
-import { GuardReleaser } from "./blocking/guard-releaser.ts";
 import { RouteBlocker } from "./blocking/route-blocker.ts";
 import { UnblockScanner } from "./blocking/unblock-scanner.ts";
 import { ChangeRouter } from "./change-router.ts";
@@ -34,7 +31,6 @@ import { type LiveEngine, Presence, type PresenceTimes } from "./fleet/presence.
 import { Registry } from "./fleet/registry.ts";
 import { WorkerHeartbeats } from "./fleet/worker-heartbeats.ts";
 import { WorkerLimit } from "./fleet/worker-limit.ts";
-import { GuardDirectory } from "./guard-directory.ts";
 import { UuidMint } from "./mint.ts";
 import { NameLimits } from "./name-limits.ts";
 import type { EngineObserver } from "./observer.ts";
@@ -88,7 +84,6 @@ export interface EngineCounters {
 }
 
 const DEFAULT_CACHED_RECORDS = 20_000;
-const MOST_GUARDS = 10_000;
 /** Errands of a type that are under way at once, and that wait. */
 const ERRANDS = { inFlight: 8, backlog: 256 };
 
@@ -111,21 +106,16 @@ export class Engine {
 	readonly registry: Registry;
 	readonly workerLimit: WorkerLimit;
 	readonly nameLimits: NameLimits;
-	/** Which budgets and quotas there are. */
-	readonly guards: GuardDirectory;
+	/** Budgets and quotas. */
+	readonly guards: GuardService;
 	readonly heartbeats: WorkerHeartbeats;
 	readonly routes: RouteBlocker;
-	/** Releases what waits for budgets and quotas. */
-	readonly releaser: GuardReleaser;
-	readonly outbox: OutboxSender;
 	readonly watchers = new Watchers();
 	readonly counters: EngineCounters = { commands: 0, units: 0, commits: 0, lost: 0, worstLosses: 0 };
 	readonly duties = new DutyLog();
 	/** What its scanners are restricted to; undefined when they are not. */
 	readonly scannerFilter: ScannerFilter | undefined;
 	readonly throughput = new Throughput();
-	/** Budgets a namespace may have, and as many quotas. */
-	readonly mostGuards: number;
 	readonly claimRequests: ClaimRequests<ExecutionRecord>;
 	readonly grantRequests: ClaimRequests<GrantView>;
 	/** Told of every unit that was committed. */
@@ -136,7 +126,6 @@ export class Engine {
 	observer: EngineObserver | undefined;
 	readonly pausedLanes: PausedLanes;
 	readonly #mover: BlockedMover;
-	readonly #breaches: BreachTeller;
 	readonly #timers: TimerService;
 	readonly #errands: ErrandQueue<Errand>;
 	readonly #changes: ChangeRouter;
@@ -170,12 +159,9 @@ export class Engine {
 		this.lanes = new LaneKeeper(this.runners);
 		this.registry = new Registry({ runners: this.runners, kernel: this.kernel, clock: this.clock });
 		this.workerLimit = new WorkerLimit(this.registry, this.clock, options.limits?.workers);
-		this.mostGuards = options.limits?.guards ?? MOST_GUARDS;
-		this.guards = new GuardDirectory({ runners: this.runners, kernel: this.kernel, clock: this.clock });
+		this.guards = this.#makeGuards(options.limits?.guards);
 		this.#mover = this.#makeMover();
 		this.routes = this.#makeRoutes();
-		this.releaser = this.#makeReleaser();
-		this.outbox = new OutboxSender((slot) => this.runnerOfSlot(slot), this.clock);
 		this.heartbeats = this.#makeHeartbeats();
 
 		this.pausedLanes = this.#makePausedLanes();
@@ -185,19 +171,9 @@ export class Engine {
 		this.claimRequests = new ClaimRequests({ ...requests, kind: leaseRequests });
 		this.grantRequests = new ClaimRequests({ ...requests, kind: grantRequests });
 
-		this.#breaches = new BreachTeller({
-			runners: this.runners,
-			kernel: this.kernel,
-			onTold: (record) => this.onBreach?.(record),
-		});
 		this.#errands = new ErrandQueue<Errand>({
 			spread_lane: { ...ERRANDS, run: ({ home }) => this.lanes.spread(home, PARTITION_PATIENCE_MS) },
-			send: { ...ERRANDS, run: ({ key, record }) => this.outbox.send([{ key, record }]) },
-			release: {
-				...ERRANDS,
-				run: async ({ guard, releaseAt }) => void (await this.releaser.release(guard, releaseAt)),
-			},
-			breach: { ...ERRANDS, run: ({ budget, breach }) => this.#breaches.tell(budget, breach) },
+			...this.guards.errands(ERRANDS),
 		});
 		this.#timers = this.#makeTimers();
 		this.#changes = this.#makeChangeRouter();
@@ -241,9 +217,15 @@ export class Engine {
 		});
 	}
 
-	#makeReleaser(): GuardReleaser {
-		const { runners, kernel } = this;
-		return new GuardReleaser({ runners, kernel, onFailure: (error) => this.#unblockFailed(error) });
+	#makeGuards(most: number | undefined): GuardService {
+		return new GuardService({
+			runners: this.runners,
+			kernel: this.kernel,
+			clock: this.clock,
+			most,
+			onFailure: (error) => this.#unblockFailed(error),
+			onTold: (record) => this.onBreach?.(record),
+		});
 	}
 
 	#unblockFailed(error: unknown): void {
@@ -282,9 +264,9 @@ export class Engine {
 			shared: this.store.shared,
 			preferred: (lane) => this.#preferences.inLane(lane),
 			examine: (namespace, places) => this.routes.examine(namespace, places),
-			admissions: new Admissions((slot) => this.runnerOfSlot(slot)),
+			admissions: this.guards.admissions,
 			random: this.random,
-			onBlocked: (guard, records) => void this.releaser.recheck(guard, records),
+			onBlocked: (guard, records) => void this.guards.releaser.recheck(guard, records),
 			onPaused: (partition, namespace, lane) => this.pausedLanes.found(partition, namespace, lane),
 			onSkipped: (partition, error) => {
 				this.observer?.skipped();
@@ -325,7 +307,8 @@ export class Engine {
 	}
 
 	#makeScanners(sweepMs: number | undefined): Scanners {
-		const { runners, kernel, clock, routes, releaser, duties, scannerFilter } = this;
+		const { runners, kernel, clock, routes, duties, scannerFilter } = this;
+		const { releaser } = this.guards;
 		const unblock = new UnblockScanner({
 			mover: this.#mover,
 			scannerFilter,
@@ -408,8 +391,8 @@ export class Engine {
 
 	/** True when nothing runs and nothing is due. */
 	get idle(): boolean {
-		const { runners, outbox } = this;
-		return runners.every((runner) => runner.idle) && this.#timers.idle && this.#errands.idle && outbox.idle;
+		const { runners, guards } = this;
+		return runners.every((runner) => runner.idle) && this.#timers.idle && this.#errands.idle && guards.idle;
 	}
 
 	get closed(): boolean {
@@ -457,7 +440,7 @@ export class Engine {
 
 	#committed(unit: UnitDraft, partition: number): void {
 		this.#changes.committed(unit, partition);
-		this.outbox.committed(unit);
+		this.guards.outbox.committed(unit);
 		if (unit.events.length > 0) this.throughput.take(unit);
 		this.onCommitted?.(unit);
 		this.observer?.unit(unit);

@@ -109,13 +109,13 @@ export class LocalBudgets implements BudgetCalls {
 	async delete(id: string, request: GuardRequest = {}): Promise<{ deleted: true }> {
 		const guard = this.#named(id, request);
 		const { namespace } = guard;
-		this.#session.engine.guards.forget(guard);
+		this.#session.engine.guards.directory.forget(guard);
 		await this.#session.runOn(runnerOfGuard(this.#session, guard), "deleteBudget", {
 			op: "deleteBudget",
 			namespace,
 			id,
 		});
-		this.#session.engine.guards.forget(guard);
+		this.#session.engine.guards.directory.forget(guard);
 		return { deleted: true };
 	}
 

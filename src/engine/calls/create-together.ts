@@ -111,7 +111,7 @@ export function createTogether(session: Session, items: readonly CreateRequest[]
 				const command = createCommand(item, context);
 				const partition = partitionOf(command);
 				engine.nameLimits.check(partition, command);
-				const finding = engine.guards.check(command);
+				const finding = engine.guards.directory.check(command);
 				if (!finding) return dispatch(partition, command, place);
 				finding.then(
 					() => {

@@ -57,7 +57,7 @@ export class LocalExecutions implements ExecutionCalls {
 		const command = createCommand(request, submissionAt(this.#session));
 		const { engine } = this.#session;
 		engine.nameLimits.check(trustedSlot(command.executionId) % engine.runners.length, command);
-		const finding = engine.guards.check(command);
+		const finding = engine.guards.directory.check(command);
 		if (finding) await finding;
 		const { id, publicState, created } = await this.#session.run("create", command);
 		return { id, publicState, created };

@@ -98,9 +98,9 @@ export class LocalQuotas implements QuotaCalls {
 	async delete(id: string, request: GuardRequest = {}): Promise<{ deleted: true }> {
 		const guard = this.#named(id, request);
 		const { namespace } = guard;
-		this.#session.engine.guards.forget(guard);
+		this.#session.engine.guards.directory.forget(guard);
 		await this.#session.runOn(runnerOfGuard(this.#session, guard), "deleteQuota", { op: "deleteQuota", namespace, id });
-		this.#session.engine.guards.forget(guard);
+		this.#session.engine.guards.directory.forget(guard);
 		return { deleted: true };
 	}
 

@@ -7,7 +7,7 @@ import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import type { ClaimCommand, ClaimOutcome } from "../../kernel/rules/claim.ts";
 import type { GrantCommand } from "../../kernel/rules/grant.ts";
 import { type AdmissionRound, type Admissions, admissionRound } from "../admission/admissions.ts";
-import { type Admitting, Settler, type SettlerOptions } from "../admission/settler.ts";
+import { type Admitting, type Settled, Settler, type SettlerOptions } from "../admission/settler.ts";
 import type { UuidMint } from "../mint.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { PARTITION_PATIENCE_MS } from "../partition/store-line.ts";
@@ -389,7 +389,20 @@ export class ClaimDispatcher {
 		const taken = given.flatMap((each) => each.taken);
 		const holding = given.filter(({ held }) => held.length > 0);
 		if (holding.length === 0) return taken;
-		const settled = await this.#settler.settle(admitting(claim, lane), holding, this.#roundOf(search));
+		const round = this.#roundOf(search);
+		let settled: Settled[] = [];
+		try {
+			settled = await this.#settler.settle(admitting(claim, lane), holding, round);
+		} catch (error) {
+			// What was given at once must be told; and a grant that may yet come must stay the only one.
+			if (
+				!(error instanceof FlowFabricError) ||
+				(claim.grantTtlMs !== undefined && error.details.applied === "unknown")
+			) {
+				if (taken.length === 0) throw error;
+			}
+			round.failure ??= error;
+		}
 		for (const { partition, outcome } of settled) {
 			if (outcome.repeated && claim.request) claim.request.repeated = true;
 			if (outcome.lanePaused) this.#onPaused(partition, claim.namespace, lane);

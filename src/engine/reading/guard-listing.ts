@@ -2,9 +2,9 @@ import { FlowFabricError } from "../../contract/errors.ts";
 import { guardsQueue, waitersQueue } from "../../kernel/placement.ts";
 import { type GuardKind, type GuardName, type GuardRecord, isGone, slotOfGuard } from "../../kernel/records/guard.ts";
 import type { QueuePosition } from "../../store/port.ts";
+import { keyOf, notFound } from "../admission/guard-directory.ts";
 import { mapBounded } from "../bounded.ts";
 import type { Session } from "../calls/session.ts";
-import { keyOf, notFound } from "../guard-directory.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { compare } from "./queue-merge.ts";
 
@@ -81,7 +81,7 @@ async function readPlaces(places: readonly Place[]) {
 /** Refuses one that would be one too many. Several made at the same time may be a few more. */
 export async function refuseTooMany(session: Session, guard: GuardName): Promise<void> {
 	const { kind, namespace } = guard;
-	const { mostGuards: limit } = session.engine;
+	const { most: limit } = session.engine.guards;
 	if ((await sizeOf(session, guardsQueue(kind, namespace))) < limit) return;
 	try {
 		await readGuard(session, guard);

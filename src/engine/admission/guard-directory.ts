@@ -1,13 +1,13 @@
-import type { Clock } from "../contract/clock.ts";
-import { FlowFabricError } from "../contract/errors.ts";
-import { guardText } from "../kernel/admission/guards.ts";
-import type { Kernel } from "../kernel/kernel.ts";
-import { budgetKey } from "../kernel/records/budget.ts";
-import { type GuardName, type GuardRecord, isGone, slotOfGuard } from "../kernel/records/guard.ts";
-import { quotaKey } from "../kernel/records/quota.ts";
-import type { CreateCommand } from "../kernel/rules/create.ts";
-import type { PartitionRunner } from "./partition/partition-runner.ts";
-import { corruptRecord } from "./partition/unreadable.ts";
+import type { Clock } from "../../contract/clock.ts";
+import { FlowFabricError } from "../../contract/errors.ts";
+import { guardText } from "../../kernel/admission/guards.ts";
+import type { Kernel } from "../../kernel/kernel.ts";
+import { budgetKey } from "../../kernel/records/budget.ts";
+import { type GuardName, type GuardRecord, isGone, slotOfGuard } from "../../kernel/records/guard.ts";
+import { quotaKey } from "../../kernel/records/quota.ts";
+import type { CreateCommand } from "../../kernel/rules/create.ts";
+import type { PartitionRunner } from "../partition/partition-runner.ts";
+import { corruptRecord } from "../partition/unreadable.ts";
 
 export interface GuardDirectoryOptions {
 	runners: readonly PartitionRunner[];
