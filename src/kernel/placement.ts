@@ -254,7 +254,7 @@ const guardPlacement = ({ namespace, createdAt, removeAt }: GuardRecord, kind: G
 	removeAt > 0 ? [] : [{ queue: guardsQueue(kind, namespace), score: createdAt }];
 
 /** The first of some times, of which 0 is none. */
-const earliest = (times: readonly number[]): number =>
+export const earliest = (times: readonly number[]): number =>
 	times.reduce((first, at) => (at > 0 && (first === 0 || at < first) ? at : first), 0);
 
 /** How long it is known that a hold was given back before it was taken. */

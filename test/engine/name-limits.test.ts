@@ -165,3 +165,21 @@ describe("worker instances", () => {
 		await backend.close();
 	});
 });
+
+describe("budgets and quotas", () => {
+	it("are so many of each, and what exists may be made again", async () => {
+		const { backend } = await stage({ limits: { guards: LIMIT }, partitions: 4 });
+		const { budgets, quotas } = backend;
+		for (const n of numbers(LIMIT)) {
+			await budgets.create({ id: `b-${n}`, dimensions: {} });
+			await quotas.create({ id: `q-${n}`, concurrency: 1 });
+		}
+		expect(await refusal(budgets.create({ id: "more", dimensions: {} }))).toEqual(tooMany("budgets"));
+		expect(await refusal(quotas.create({ id: "more", concurrency: 1 }))).toEqual(tooMany("quotas"));
+		expect(await budgets.create({ id: "b-3", dimensions: {} })).toMatchObject({ created: false });
+		await budgets.create({ id: "more", namespace: "tenant", dimensions: {} });
+		await budgets.delete("b-5");
+		expect(await budgets.create({ id: "more", dimensions: {} })).toMatchObject({ created: true });
+		await backend.close();
+	});
+});

@@ -84,6 +84,21 @@ test("metrics tell of workers that come and go, and of work that waits for them"
 	expect(after('blocked{reason="waiting_for_capable_worker"}')).toBe(0);
 });
 
+test("metrics tell what became of reports of usage, by dimension where a limit was passed", async () => {
+	const stand = await Stand.open();
+	const { budgets } = stand.backend;
+	await budgets.create({ id: "team", dimensions: { tokens: { soft: 5, hard: 10 }, calls: { hard: 1 } } });
+	await budgets.usage("team", { dims: { tokens: 5 }, dedupKey: "k" });
+	await budgets.usage("team", { dims: { tokens: 5 }, dedupKey: "k" });
+	await budgets.usage("team", { dims: { tokens: 1 } });
+	for (let n = 0; n < 3; n++) await budgets.usage("team", { dims: { calls: 2 } });
+	const figure = await scrape(stand);
+	expect(figure('usage_reports_total{outcome="ok",dimension=""}')).toBe(1);
+	expect(figure('usage_reports_total{outcome="duplicate",dimension=""}')).toBe(1);
+	expect(figure('usage_reports_total{outcome="soft_breach",dimension="tokens"}')).toBe(1);
+	expect(figure('usage_reports_total{outcome="hard_breach",dimension="calls"}')).toBe(3);
+});
+
 test("metrics tell what became of grants", async () => {
 	const stand = await Stand.open();
 	const ff = stand.connect();

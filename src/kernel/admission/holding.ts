@@ -122,7 +122,7 @@ export function giveBack(tx: Tx, guard: GuardName, holdId: string, isUnused: boo
 	const hold = tx.get(key);
 	const record = guardRecord(tx, guard);
 	if (!hold) {
-		if (record && isUnused) tx.put(key, makeHold({ givenBackAt: now }));
+		if (record && !isGone(record) && isUnused) tx.put(key, makeHold({ givenBackAt: now }));
 		return;
 	}
 	if (hold.givenBackAt > 0) return;
@@ -133,8 +133,7 @@ export function giveBack(tx: Tx, guard: GuardName, holdId: string, isUnused: boo
 }
 
 function guardRecord(tx: Tx, { kind, namespace, id }: GuardName): BudgetRecord | QuotaRecord | undefined {
-	const record = kind === "budget" ? tx.get(budgetKey(namespace, id)) : tx.get(quotaKey(namespace, id));
-	return record && !isGone(record) ? record : undefined;
+	return kind === "budget" ? tx.get(budgetKey(namespace, id)) : tx.get(quotaKey(namespace, id));
 }
 
 function returnSlot(tx: Tx, quota: QuotaRecord, { since }: HoldRecord, isUnused: boolean, now: number): void {

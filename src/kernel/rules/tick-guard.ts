@@ -1,9 +1,11 @@
 import { asOf } from "../admission/budget-period.ts";
+import { addAmounts } from "../admission/budget-room.ts";
 import { clearWindow } from "../admission/sliding-window.ts";
 import { settledAt } from "../admission/waiting.ts";
-import { holdersQueue, ledgerQueue, usageKeysQueue } from "../placement.ts";
+import { earliest, holdersQueue, ledgerQueue, usageKeysQueue } from "../placement.ts";
 import type { BudgetRecord, LedgerEntryRecord } from "../records/budget.ts";
 import { type GuardKind, type GuardRecord, isGone } from "../records/guard.ts";
+import type { HoldRecord } from "../records/hold.ts";
 import type { QuotaRecord } from "../records/quota.ts";
 import { amend, type Key } from "../records/record.ts";
 import type { TickCommand, TickOutcome } from "../ticking.ts";
@@ -31,7 +33,7 @@ export function tickBudget(tx: Tx, { key }: TickCommand, now: number): TickOutco
 	}
 	const released = tickRelease(tx, key, budget, "budget", now);
 	if (released) return released;
-	if (budget.ledgerFrom === budget.period) return notYet(budget);
+	if (budget.ledgerFrom === budget.period) return notYet([budget.releaseAt, budget.nextResetAt, breach?.tellAt ?? 0]);
 	const isEmpty = forgetEntries(tx, key, budget);
 	if (isEmpty) tx.put(key, amend(budget, { ledgerFrom: budget.ledgerFrom + 1 }));
 	return { ok: true, duty: "budget_reset" };
@@ -41,12 +43,15 @@ export function tickQuota(tx: Tx, { key }: TickCommand, now: number): TickOutcom
 	const quota = tx.get(key as Key<QuotaRecord>);
 	if (!quota) return { ok: true };
 	return (
-		tickRelease(tx, key, quota, "quota", now) ?? (isGone(quota) ? removeQuota(tx, key, quota, now) : notYet(quota))
+		tickRelease(tx, key, quota, "quota", now) ??
+		(isGone(quota) ? removeQuota(tx, key, quota, now) : notYet([quota.releaseAt]))
 	);
 }
 
-function notYet({ releaseAt }: GuardRecord): TickOutcome {
-	return releaseAt > 0 ? { ok: true, early: releaseAt } : { ok: true };
+/** Nothing is due before the first of these times, of which 0 is none. */
+function notYet(times: readonly number[]): TickOutcome {
+	const early = earliest(times);
+	return early > 0 ? { ok: true, early } : { ok: true };
 }
 
 /** What waits is looked at in other partitions too, so somebody else does it; it stays due until that is done. */
@@ -64,25 +69,30 @@ function tickRelease(
 	return { ok: true, duty: "release", errand: { type: "release", guard: { kind, namespace, id }, releaseAt } };
 }
 
-/** A step of removing all that belongs to a budget that was deleted. */
+/** A step of removing all that belongs to a budget that was deleted. Its sums follow, as it may be made again meanwhile. */
 function removeBudget(tx: Tx, key: Key<BudgetRecord>, budget: BudgetRecord, now: number): TickOutcome {
-	if (budget.removeAt > now) return { ok: true, early: budget.removeAt };
+	if (budget.removeAt > now) return notYet([budget.removeAt, budget.releaseAt]);
 	const { namespace, id, ledgerFrom, period } = budget;
-	const isEmpty =
-		forgetEntries(tx, key, budget) &&
-		removeAll(tx, key, holdersQueue({ kind: "budget", namespace, id })) &&
-		removeAll(tx, key, usageKeysQueue(namespace, id));
+	const duty = "budget_removal";
+	if (!forgetEntries(tx, key, budget)) {
+		tx.put(key, amend(budget, { removeAt: now }));
+		return { ok: true, duty };
+	}
+	const holds = removeSome(tx, key, holdersQueue({ kind: "budget", namespace, id })) as HoldRecord[];
+	let { reserved } = budget;
+	for (const hold of holds) if (hold.reserved) reserved = addAmounts(reserved, hold.reserved, -1);
+	const isEmpty = holds.length === 0 && removeSome(tx, key, usageKeysQueue(namespace, id)).length === 0;
 	if (isEmpty && ledgerFrom === period) end(tx, key, budget);
-	else tx.put(key, amend(budget, { removeAt: now, ledgerFrom: isEmpty ? ledgerFrom + 1 : ledgerFrom }));
-	return { ok: true, duty: "budget_removal" };
+	else tx.put(key, amend(budget, { removeAt: now, reserved, ledgerFrom: Math.min(period, ledgerFrom + 1) }));
+	return { ok: true, duty };
 }
 
 function removeQuota(tx: Tx, key: Key<QuotaRecord>, quota: QuotaRecord, now: number): TickOutcome {
-	if (quota.removeAt > now) return { ok: true, early: quota.removeAt };
+	if (quota.removeAt > now) return notYet([quota.removeAt, quota.releaseAt]);
 	const { namespace, id } = quota;
-	const isEmpty = removeAll(tx, key, holdersQueue({ kind: "quota", namespace, id }));
-	if (isEmpty) end(tx, key, clearWindow(tx, quota));
-	else tx.put(key, amend(quota, { removeAt: now }));
+	const { length } = removeSome(tx, key, holdersQueue({ kind: "quota", namespace, id }));
+	if (length === 0) end(tx, key, clearWindow(tx, quota));
+	else tx.put(key, amend(quota, { removeAt: now, held: Math.max(0, quota.held - length) }));
 	return { ok: true, duty: "quota_removal" };
 }
 
@@ -100,15 +110,15 @@ function forgetEntries(tx: Tx, key: Key<BudgetRecord>, budget: BudgetRecord): bo
 	return entries.length === 0;
 }
 
-/** Some of what stands in a queue of a budget or quota that was deleted; true when there was nothing. */
-function removeAll(tx: Tx, guard: Key<GuardRecord>, queue: string): boolean {
+/** Some of what stands in a queue of a budget or quota that was deleted, as it was. */
+function removeSome(tx: Tx, guard: Key<GuardRecord>, queue: string): object[] {
 	const entries = tx.all(queue, guard, REMOVALS_PER_STEP);
 	tx.expect(entries.map(({ key }) => key));
-	for (const { key } of entries) {
-		tx.get(key as Key<object>);
+	return entries.flatMap(({ key }) => {
+		const record = tx.get(key as Key<object>);
 		tx.remove(key);
-	}
-	return entries.length === 0;
+		return record ? [record] : [];
+	});
 }
 
 /** Whoever was refused by it may yet come to wait: it is kept until nobody can. */

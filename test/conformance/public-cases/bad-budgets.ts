@@ -73,6 +73,10 @@ const badCalls: Record<string, [call: Call, field: string]> = {
 	],
 	"a worker's usage without a budget": [(b) => b.leases.usage(unknownId, { dims: {} } as never), "budget"],
 	"a worker's usage below 0": [(b) => b.leases.usage(unknownId, { budget: "b", dims: { a: -1 } }), "dims.a"],
+	"a worker's usage of a dimension that every object has": [
+		(b) => b.leases.usage(unknownId, { budget: "b", dims: { valueOf: 1 } as never }),
+		"dims",
+	],
 	"a release of nobody": [(b) => b.budgets.release("b", {} as never), "executionId"],
 	"a reset with an unknown field": [(b) => b.budgets.reset("b", { hard: true } as never), "hard"],
 

@@ -221,6 +221,25 @@ export function budgetCases(test: PublicCase): void {
 		expect(await scene.ff.budgets.ledger("team")).toEqual({ entries: [] });
 	});
 
+	test(
+		"a period that is over is over for readers and reports, though nobody was there to end it",
+		async (scene) => {
+			await scene.ff.budgets.create({ ...team, resetEvery: 10_000 });
+			const at = scene.now;
+			const executionId = await scene.create();
+			await scene.ff.budgets.usage("team", { dims: { tokens: 100 }, executionId });
+			await scene.ff.budgets.usage("team", { dims: { tokens: 1 } });
+			await scene.clock.advance(25_000);
+			const reset = { dimensions: { tokens: { used: 0, exhausted: false } }, nextResetAt: at + 30_000 };
+			expect(await scene.ff.budgets.get("team")).toMatchObject(reset);
+			expect((await scene.ff.budgets.list()).budgets).toMatchObject([reset]);
+			expect(await scene.ff.budgets.ledger("team")).toEqual({ entries: [] });
+			expect(await scene.ff.budgets.release("team", { executionId })).toEqual({ released: {} });
+			expect(await scene.ff.budgets.usage("team", { dims: { tokens: 100 } })).toMatchObject({ outcome: "soft_breach" });
+		},
+		{ scanners: { namespaces: ["elsewhere"] } },
+	);
+
 	test("a budget resets at midnight, or on the first of the month, UTC", async (scene) => {
 		const midnight = (Math.floor(scene.now / DAY_MS) + 1) * DAY_MS;
 		const today = new Date(scene.now);
