@@ -1,4 +1,4 @@
-import { type AdmissionTerms, admit } from "../admission/admitting.ts";
+import { type AdmissionStep, type AdmissionTerms, admit } from "../admission/admitting.ts";
 import { isGuarded } from "../admission/guards.ts";
 import { Candidates } from "../candidates.ts";
 import { type Leasing, lease } from "../leasing.ts";
@@ -10,6 +10,7 @@ import type { GuardName } from "../records/guard.ts";
 import { laneKey } from "../records/lane.ts";
 import { amend, type Key } from "../records/record.ts";
 import type { Tx } from "../tx.ts";
+import type { GrantCommand } from "./grant.ts";
 
 /** Where a worker looks for work, and what it can serve. */
 export interface ClaimScope extends Offer {
@@ -80,24 +81,17 @@ export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome 
 		if (bytes > command.inputBudget && !(command.atLeastOne && taken === 0)) break;
 		const uuid = command.leaseUuids[taken];
 		if (uuid === undefined) break;
-		if (!isGuarded(record)) {
-			executions.push(lease(tx, record, command, uuid, now));
-			scores.push(candidates.score);
-			candidates.served();
-			continue;
-		}
-		const admission =
-			command.admission && admit(tx, record, uuid, false, command.admission, { now, actor: command.actor });
-		if (admission?.step === "admitted") {
+		const admission = admissionOf(tx, command, record, uuid, now);
+		if (admission.step === "admitted") {
 			executions.push(lease(tx, record, command, uuid, now, admission.hold));
 			scores.push(candidates.score);
 			candidates.served();
-		} else if (admission?.step === "held") {
+		} else if (admission.step === "held") {
 			held.push({ record: admission.record, score: candidates.score });
 			candidates.served();
 		} else {
 			bytes -= record.input?.size ?? 0;
-			if (admission?.step !== "blocked") continue;
+			if (admission.step === "passed") continue;
 			blocked.push(admission);
 			candidates.setAside();
 		}
@@ -111,6 +105,22 @@ export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome 
 	if (held.length > 0) outcome.held = held;
 	if (blocked.length > 0) outcome.blocked = blocked;
 	return outcome;
+}
+
+const UNGUARDED = { step: "admitted", hold: null } as const;
+
+/** What has no budgets and quotas needs no admission. */
+export function admissionOf(
+	tx: Tx,
+	command: Pick<ClaimCommand, "admission" | "actor"> | GrantCommand,
+	record: ExecutionRecord,
+	uuid: string,
+	now: number,
+): AdmissionStep | typeof UNGUARDED {
+	if (!isGuarded(record)) return UNGUARDED;
+	const { admission: terms, actor } = command;
+	if (!terms) return { step: "passed" };
+	return admit(tx, record, uuid, "grantUuid" in command, terms, { now, actor });
 }
 
 /** More are looked at where it is known already that some will be set aside. */

@@ -1,5 +1,4 @@
-import { type AdmissionTerms, admit, uuidOfHold } from "../admission/admitting.ts";
-import { isGuarded } from "../admission/guards.ts";
+import { type AdmissionTerms, uuidOfHold } from "../admission/admitting.ts";
 import { Candidates } from "../candidates.ts";
 import { notActive } from "../fence.ts";
 import { makeId, trustedSlot } from "../ids.ts";
@@ -13,6 +12,7 @@ import { granted } from "../state.ts";
 import { type Deed, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import {
+	admissionOf,
 	type ClaimOutcome,
 	type ClaimScope,
 	isFor,
@@ -50,18 +50,16 @@ export function grant(tx: Tx, command: GrantCommand, now: number): ClaimOutcome 
 	const outcome: ClaimOutcome = { ok: true, executions: [], scores: [] };
 	for (let record = candidates.next(); record; record = candidates.next()) {
 		if (!isFor(command, record)) continue;
-		const admission = isGuarded(record)
-			? command.admission && admit(tx, record, command.grantUuid, true, command.admission, deed)
-			: ({ step: "admitted", hold: null } as const);
-		if (admission?.step === "blocked") {
+		const admission = admissionOf(tx, command, record, command.grantUuid, now);
+		if (admission.step === "blocked") {
 			(outcome.blocked ??= []).push(admission);
 			candidates.setAside();
 			if (outcome.blocked.length >= MOST_BLOCKED) break;
-		} else if (admission?.step === "held") {
+		} else if (admission.step === "held") {
 			outcome.held = [{ record: admission.record, score: candidates.score }];
 			candidates.served();
 			break;
-		} else if (admission?.step === "admitted") {
+		} else if (admission.step === "admitted") {
 			const execution = grantTo(tx, record, command, deed, admission.hold);
 			outcome.executions.push(execution);
 			outcome.scores.push(candidates.score);
