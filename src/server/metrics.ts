@@ -51,7 +51,11 @@ export class ServerMetrics implements EngineObserver {
 	readonly #live = this.#gauge("leases_live", "Leases seen beginning and not yet ending here");
 	readonly #attempts = this.#counter("attempts_total", "Attempts by how they ended", ["outcome"]);
 	readonly #grants = this.#counter("grants_total", "Grants by what became of them", ["outcome"]);
-	readonly #blocked = this.#counter("blocked_total", "Executions set aside, by what they wait for", ["reason"]);
+	readonly #blocked = this.#counter(
+		"blocked_total",
+		"Executions set aside, by what they wait for and the limit reached",
+		["reason", "limit"],
+	);
 	readonly #reports = this.#counter(
 		"usage_reports_total",
 		"Reports of usage by outcome, and by the dimension whose limit they passed or would have",
@@ -156,8 +160,10 @@ export class ServerMetrics implements EngineObserver {
 	#event(body: EventBody, record: ExecutionRecord, at: number): void {
 		if (body.type === "granted") this.#grants.inc(RESERVED);
 		else if (body.type === "grant_lapsed") this.#grants.inc(LAPSED);
-		else if (body.type === "blocked") this.#blocked.inc({ reason: String(body["reason"]) });
-		else if (body.type === "claimed") {
+		else if (body.type === "blocked") {
+			const { reason, limit = "" } = body;
+			this.#blocked.inc({ reason: String(reason), limit: limit === "" ? "" : nameIn(this.#dimensions, String(limit)) });
+		} else if (body.type === "claimed") {
 			this.#live.inc();
 			this.#dispatch.observe(
 				{ lane: nameIn(this.#lanes, record.lane) },

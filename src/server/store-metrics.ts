@@ -2,6 +2,7 @@ import { Gauge, type Registry } from "prom-client";
 import type { Engine } from "../engine/engine.ts";
 import { takeCensus } from "../engine/reading/census.ts";
 import { queueDepths } from "../engine/reading/queue-depths.ts";
+import { BLOCKING_CAUSES, type BlockingCause } from "../kernel/blocking.ts";
 
 /** Counted when somebody asks, not as things happen: other engines change them too. */
 export function addStoreMetrics(registry: Registry, { runners, kernel }: Engine, mostLanes: number): void {
@@ -61,7 +62,9 @@ export function addStoreMetrics(registry: Registry, { runners, kernel }: Engine,
 		async collect() {
 			const found = await census();
 			this.reset();
-			if (found) this.set({ reason: "waiting_for_capable_worker" }, found.unserved);
+			if (!found) return;
+			for (const cause of Object.keys(BLOCKING_CAUSES) as BlockingCause[])
+				this.set({ reason: BLOCKING_CAUSES[cause].blockingReason }, found.blocked.get(cause) ?? 0);
 		},
 	});
 }

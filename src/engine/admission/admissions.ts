@@ -1,7 +1,7 @@
 import { FlowFabricError } from "../../contract/errors.ts";
 import type { AdmissionTerms } from "../../kernel/admission/admitting.ts";
 import { guardsOf, guardText, wantedOf } from "../../kernel/admission/guards.ts";
-import type { HoldAnswer, HoldRequest } from "../../kernel/admission/holding.ts";
+import type { HoldAnswer, HoldRefusal, HoldRequest } from "../../kernel/admission/holding.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import { type GuardName, slotOfGuard } from "../../kernel/records/guard.ts";
 import type { Settlement } from "../../kernel/rules/settle.ts";
@@ -9,7 +9,7 @@ import type { PartitionRunner } from "../partition/partition-runner.ts";
 
 /** What one look for work has found out about budgets and quotas, and by how much it may go on. */
 export interface AdmissionRound extends Omit<AdmissionTerms, "isAlone"> {
-	refused: Map<string, string>;
+	refused: Map<string, HoldRefusal>;
 	unreadable: Set<string>;
 	/** Why something could not be asked. */
 	failure: unknown;
@@ -106,8 +106,8 @@ function nextOf(candidates: readonly Candidate[], { unreadable, refused }: Admis
 			continue;
 		}
 		const name = guardText(guard);
-		const detail = refused.get(name);
-		if (detail !== undefined) candidate.fate = { refusedBy: guard, detail };
+		const refusal = refused.get(name);
+		if (refusal) candidate.fate = { refusedBy: guard, refusal };
 		else if (unreadable.has(name)) candidate.fate = "dropped";
 		else {
 			const group = asked.get(name);
@@ -126,9 +126,9 @@ function hear(candidate: Candidate, guard: GuardName, answer: HoldAnswer | undef
 	}
 	if (!answer || "late" in answer) candidate.fate = "dropped";
 	else if ("refused" in answer) {
-		const { detail, isForAll } = answer.refused;
-		candidate.fate = { refusedBy: guard, detail };
-		if (isForAll) round.refused.set(guardText(guard), detail);
+		const { refused: refusal } = answer;
+		candidate.fate = { refusedBy: guard, refusal };
+		if (refusal.isForAll) round.refused.set(guardText(guard), refusal);
 	} else {
 		candidate.passed += 1;
 		candidate.admittedAt = Math.max(candidate.admittedAt, answer.admittedAt);

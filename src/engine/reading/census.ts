@@ -1,5 +1,6 @@
+import type { BlockingCause } from "../../kernel/blocking.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
-import { blockedQueuePrefix, LANES, routeQueueSubject, WORKERS } from "../../kernel/placement.ts";
+import { BLOCKED, blockedQueueSubject, LANES, WORKERS } from "../../kernel/placement.ts";
 import type { LaneHomeRecord, LaneState } from "../../kernel/records/lane.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { someSizes } from "./queue-sizes.ts";
@@ -15,8 +16,8 @@ export interface ClosedLane {
 export interface Census {
 	/** Worker instances in the registry, by namespace. */
 	workers: ReadonlyMap<string, number>;
-	/** Executions set aside because no live worker can serve them; at least so many where thousands of things are lacking. */
-	unserved: number;
+	/** Executions set aside, by cause; at least so many where thousands of things are waited for. */
+	blocked: ReadonlyMap<BlockingCause, number>;
 	closedLanes: readonly ClosedLane[];
 }
 
@@ -27,23 +28,29 @@ export async function takeCensus(
 ): Promise<Census> {
 	const workers = new Map<string, number>();
 	const closedLanes: ClosedLane[] = [];
-	let unserved = 0;
+	const blocked = new Map<BlockingCause, number>();
 	await Promise.all(
 		runners.map(async (runner) => {
 			const [registered, waiting, lanes] = await Promise.all([
 				someSizes(runner, WORKERS, (queue) => queue),
-				someSizes(runner, blockedQueuePrefix("route"), (queue) => routeQueueSubject(queue).namespace),
+				someSizes(runner, BLOCKED, (queue) => {
+					const { cause, namespace } = blockedQueueSubject(queue);
+					return `${cause},${namespace}`;
+				}),
 				closedIn(runner, kernel, mostLanes),
 			]);
 			for (const { queue, size } of registered) {
 				const namespace = queue.slice(WORKERS.length);
 				workers.set(namespace, (workers.get(namespace) ?? 0) + size);
 			}
-			for (const { size } of waiting) unserved += size;
+			for (const { queue, size } of waiting) {
+				const { cause } = blockedQueueSubject(queue);
+				blocked.set(cause, (blocked.get(cause) ?? 0) + size);
+			}
 			for (const lane of lanes) closedLanes.push(lane);
 		}),
 	);
-	return { workers, unserved, closedLanes: closedLanes.slice(0, mostLanes) };
+	return { workers, blocked, closedLanes: closedLanes.slice(0, mostLanes) };
 }
 
 /** Lanes with their home in this partition that are paused or draining. */

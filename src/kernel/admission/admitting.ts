@@ -8,7 +8,7 @@ import { blocked, eligible } from "../state.ts";
 import { type Deed, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { areHere, guardsOf, guardText, wantedOf } from "./guards.ts";
-import { type Jitter, refusalBy, take } from "./holding.ts";
+import { type HoldRefusal, type Jitter, refusalBy, take } from "./holding.ts";
 import { returnHold } from "./returning.ts";
 
 /**
@@ -29,7 +29,7 @@ export const ADMISSION_MS = 5000;
 export interface AdmissionTerms {
 	jitter: Jitter;
 	/** What refused somebody in this call, by `guardText`, and why: it is not asked again. */
-	refused: ReadonlyMap<string, string>;
+	refused: ReadonlyMap<string, HoldRefusal>;
 	/** What could not be asked, by `guardText`. Work that names it is passed over. */
 	unreadable: ReadonlySet<string>;
 	/** Nothing is taken elsewhere meanwhile: what can be admitted in one step need not wait for the others. */
@@ -62,10 +62,9 @@ export function admit(
 	if (guards.some((guard) => terms.unreadable.has(guardText(guard)))) return { step: "passed" };
 	const id = holdIdOf(record, uuid);
 	if (!terms.isAlone || !areHere(tx, guards)) {
-		const by = guards.find((guard) => terms.refused.has(guardText(guard)));
-		if (by) {
-			const detail = terms.refused.get(guardText(by)) ?? "";
-			return { step: "blocked", record: setAside(tx, record, by, detail, deed), by };
+		for (const by of guards) {
+			const refusal = terms.refused.get(guardText(by));
+			if (refusal) return { step: "blocked", record: setAside(tx, record, by, refusal, deed), by };
 		}
 		const changes: Partial<ExecutionRecord> = { hold: { id, until: now + ADMISSION_MS, admittedAt: 0 } };
 		changes.blockingDetail = "being admitted";
@@ -74,7 +73,7 @@ export function admit(
 	}
 	for (const guard of guards) {
 		const refusal = refusalBy(tx, guard, wantedOf(record, guard), now, terms.jitter);
-		if (refusal) return { step: "blocked", record: setAside(tx, record, guard, refusal.detail, deed) };
+		if (refusal) return { step: "blocked", record: setAside(tx, record, guard, refusal, deed) };
 	}
 	for (const guard of guards) {
 		const wanted = wantedOf(record, guard);
@@ -98,20 +97,26 @@ export function refuseAdmission(
 	tx: Tx,
 	record: ExecutionRecord,
 	by: GuardName,
-	detail: string,
+	refusal: HoldRefusal,
 	deed: Deed,
 ): ExecutionRecord {
 	const guards = guardsOf(record);
 	const taken = guards.findIndex(({ kind, id }) => kind === by.kind && id === by.id);
 	returnHold(tx, record, deed.now, taken < 0 ? guards : guards.slice(0, taken));
-	return setAside(tx, amend(record, { hold: null }), by, detail, deed);
+	return setAside(tx, amend(record, { hold: null }), by, refusal, deed);
 }
 
 /** Moves work off its queue to where it waits for a budget or quota. */
-function setAside(tx: Tx, record: ExecutionRecord, by: GuardName, detail: string, deed: Deed): ExecutionRecord {
+function setAside(
+	tx: Tx,
+	record: ExecutionRecord,
+	by: GuardName,
+	{ detail, limit }: HoldRefusal,
+	deed: Deed,
+): ExecutionRecord {
 	const changes: Partial<ExecutionRecord> = { blockedOn: by.id };
 	if (record.fairnessKey !== "" && record.turn === 0) changes.turn = nextTurn(tx, record, by, deed.now);
-	return blockFor(tx, record, by.kind, changes, detail, deed);
+	return blockFor(tx, record, by.kind, changes, { detail, limit }, deed);
 }
 
 /** Moves work off its queue, whatever the cause. */
@@ -120,14 +125,14 @@ export function blockFor(
 	record: ExecutionRecord,
 	cause: BlockingCause,
 	more: Partial<ExecutionRecord>,
-	detail: string,
+	why: { detail: string; limit?: string },
 	deed: Deed,
 ): ExecutionRecord {
 	const { eligibilityState, blockingReason: reason } = BLOCKING_CAUSES[cause];
 	const changes: Partial<ExecutionRecord> = blocked(eligibilityState, reason, record.attemptState);
-	changes.blockingDetail = detail;
+	changes.blockingDetail = why.detail;
 	changes.blockedAt = deed.now;
-	return transition(tx, record, { ...changes, ...more }, deed, { type: "blocked", reason, detail });
+	return transition(tx, record, { ...changes, ...more }, deed, { type: "blocked", reason, ...why });
 }
 
 function nextTurn(tx: Tx, { namespace, fairnessKey }: ExecutionRecord, guard: GuardName, now: number): number {

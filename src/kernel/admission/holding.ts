@@ -32,6 +32,8 @@ export type HoldAnswer = { admittedAt: number } | { refused: HoldRefusal } | { l
 
 export interface HoldRefusal {
 	detail: string;
+	/** Which limit is reached: a dimension of a budget, rate or concurrency of a quota. */
+	limit: string;
 	/** Whether nobody else would be admitted either. */
 	isForAll: boolean;
 }
@@ -55,7 +57,7 @@ export function refusalBy(
 		const refusal = budgetRefusal(current, wanted);
 		const next = refusal ? refusing(current, now) : current;
 		if (next !== budget) tx.put(key, next);
-		return refusal;
+		return refusal && { detail: refusal.detail, limit: refusal.dimension, isForAll: refusal.isForAll };
 	}
 	const key = quotaKey(namespace, id);
 	const quota = tx.get(key);
@@ -64,7 +66,7 @@ export function refusalBy(
 	const refusal = quotaRefusal(current, now);
 	const next = refusal ? refusing(current, now, later(current, refusal.freeAt, jitter)) : current;
 	if (next !== quota) tx.put(key, next);
-	return refusal && { detail: refusal.detail, isForAll: true };
+	return refusal && { detail: refusal.detail, limit: refusal.limit, isForAll: true };
 }
 
 /** A little later than it could be, so that not all come back at once. */

@@ -5,6 +5,8 @@ import { counted, freeAt } from "./sliding-window.ts";
 export interface QuotaRefusal {
 	/** For a person, naming the quota. */
 	detail: string;
+	/** Which of its limits is reached. */
+	limit: "rate" | "concurrency";
 	/** When there will be room again, if that is known. */
 	freeAt?: number;
 }
@@ -15,9 +17,10 @@ export function quotaRefusal(quota: QuotaRecord, now: number): QuotaRefusal | un
 	const count = rate ? counted(quota, now) : 0;
 	if (rate && count >= rate.max) {
 		const detail = `quota ${id}: rate ${count}/${rate.max} in ${rate.windowMs} ms`;
-		return { detail, freeAt: freeAt(quota) ?? now + rate.windowMs };
+		return { detail, limit: "rate", freeAt: freeAt(quota) ?? now + rate.windowMs };
 	}
-	if (concurrency > 0 && held >= concurrency) return { detail: `quota ${id}: concurrency ${held}/${concurrency}` };
+	if (concurrency > 0 && held >= concurrency)
+		return { detail: `quota ${id}: concurrency ${held}/${concurrency}`, limit: "concurrency" };
 	return undefined;
 }
 

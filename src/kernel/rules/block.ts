@@ -35,7 +35,7 @@ export function block(tx: Tx, { cause, queue, detail, actor }: BlockCommand, now
 	while (moved < MOVED_PER_STEP) {
 		const record = candidates.next();
 		if (!record) break;
-		blockFor(tx, record, cause, {}, detail, { now, actor });
+		blockFor(tx, record, cause, {}, { detail }, { now, actor });
 		candidates.setAside();
 		moved += 1;
 	}

@@ -1,4 +1,5 @@
 import { endAdmission, refuseAdmission, uuidOfHold } from "../admission/admitting.ts";
+import type { HoldRefusal } from "../admission/holding.ts";
 import { type Leasing, lease } from "../leasing.ts";
 import type { Outcome } from "../outcome.ts";
 import { queueScore } from "../placement.ts";
@@ -17,7 +18,7 @@ export interface Settlement {
 	holdId: string;
 	fate:
 		| { admittedAt: number }
-		| { refusedBy: GuardName; detail: string }
+		| { refusedBy: GuardName; refusal: HoldRefusal }
 		/** Something could not be asked, or was asked too late. */
 		| "dropped";
 }
@@ -62,7 +63,7 @@ export function settle(tx: Tx, command: SettleCommand, now: number): SettleOutco
 		const hold = record?.hold;
 		if (!record || !hold || hold.id !== holdId || hold.until === 0) continue;
 		if (fate === "dropped" || repeated || lanePaused) endAdmission(tx, record, deed);
-		else if ("refusedBy" in fate) blocked.push(refuseAdmission(tx, record, fate.refusedBy, fate.detail, deed));
+		else if ("refusedBy" in fate) blocked.push(refuseAdmission(tx, record, fate.refusedBy, fate.refusal, deed));
 		else {
 			const admitted = { id: hold.id, until: 0, admittedAt: fate.admittedAt };
 			scores.push(queueScore(record));
