@@ -9,6 +9,7 @@ import { Claimants } from "./claimants.ts";
 import { Calm } from "./closing-acts.ts";
 import { appease, settleDown, strike } from "./faults.ts";
 import { crew, Fleet } from "./fleet.ts";
+import { GuardKeepers } from "./guard-keepers.ts";
 import { JournalWriters } from "./journal-writers.ts";
 import { LaneChanges } from "./lane-changes.ts";
 import { Operators } from "./operators.ts";
@@ -33,13 +34,15 @@ export class Scenario {
 	readonly #operators: Operators;
 	readonly #lanes: LaneChanges;
 	readonly #writers: JournalWriters;
+	readonly #keepers: GuardKeepers;
 
 	constructor(seed: number, bugs: Bugs) {
 		const stage = new Stage(seed, bugs);
 		this.#stage = stage;
 		this.#submitters = new Submitters(stage);
 		this.#fleet = new Fleet(stage);
-		this.#claimants = new Claimants(stage, this.#fleet);
+		this.#keepers = new GuardKeepers(stage);
+		this.#claimants = new Claimants(stage, this.#fleet, this.#keepers);
 		this.#operators = new Operators(stage, this.#submitters.known);
 		this.#lanes = new LaneChanges(stage);
 		this.#writers = new JournalWriters(stage);
@@ -59,6 +62,7 @@ export class Scenario {
 			appease(this.#stage);
 			this.#checkEnded();
 		} else {
+			this.#keepers.found();
 			await this.#live(steps);
 			await this.#comeToRest();
 			await this.#closingActs();
@@ -90,7 +94,7 @@ export class Scenario {
 	#act(): void {
 		const { random } = this.#stage;
 		const weights = { create: 20, claim: 22, grant: 8, hold: 38, operate: 8, read: 8, test: 16, fault: 6 };
-		switch (random.weighted({ ...weights, lane: 4, worker: 6, look: 5 })) {
+		switch (random.weighted({ ...weights, lane: 4, worker: 6, look: 5, guard: 14 })) {
 			case "create":
 				return this.#submitters.create();
 			case "claim":
@@ -101,6 +105,8 @@ export class Scenario {
 				return this.#fleet.act();
 			case "lane":
 				return this.#lanes.change();
+			case "guard":
+				return this.#keepers.act(this.#submitters.known);
 			case "hold":
 				return this.#claimants.useLease();
 			case "operate":
@@ -150,8 +156,10 @@ export class Scenario {
 			// Again and again: what was under way in a slow engine may land after the first.
 			if (round % 20 === 0) {
 				this.#lanes.askAll(tenant, "resume");
+				this.#keepers.provide(tenant);
 				beside();
 			}
+			stage.checker.guards.checkCalm(stage.network.partitions);
 			for (const each of TENANTS) {
 				const n = random.integer(0, offers[each].length - 1);
 				this.#claimants.claimWith(each, `crew ${n}`, offers[each][n] ?? { capabilities: [], lanes: [] }, 200);

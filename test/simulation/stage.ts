@@ -80,8 +80,9 @@ export class Stage {
 			// The index reconciler would put this one right before anybody noticed.
 			bugs.ticketLost ? Number.MAX_SAFE_INTEGER : undefined,
 		);
-		this.checker.onEvent = ({ type }, before) => {
-			this.note(type);
+		this.checker.guards.onSeen = (what) => this.note(what);
+		this.checker.onEvent = ({ type, reason }, before) => {
+			this.note(type === "blocked" || type === "unblocked" ? `${type} ${reason}` : type);
 			if (type === "claimed" && before?.grant) this.note("grant accepted");
 		};
 		for (let slot = 0; slot < engines; slot++) this.cluster.start(slot);
