@@ -106,7 +106,7 @@ export class GuardKeepers {
 
 	#someBudget(id: string): CreateBudgetRequest {
 		const { random } = this.#stage;
-		const tokens = { hard: random.integer(20, 80), ...(random.chance(0.3) ? { soft: 15 } : undefined) };
+		const tokens = { hard: random.integer(10, 60), ...(random.chance(0.3) ? { soft: 15 } : undefined) };
 		return {
 			id,
 			dimensions: { tokens, ...(random.chance(0.3) ? { calls: { hard: random.integer(1, 6) } } : undefined) },
@@ -117,8 +117,8 @@ export class GuardKeepers {
 
 	#someQuota(id: string): CreateQuotaRequest {
 		const { random } = this.#stage;
-		const rate = { max: random.integer(1, 4), windowMs: random.pick([150, 700, 2500]) };
-		const concurrency = random.integer(1, 3);
+		const rate = { max: random.integer(1, 3), windowMs: random.pick([300, 1500, 4000]) };
+		const concurrency = random.pick([1, 1, 2]);
 		return {
 			id,
 			...(id === "q1" ? undefined : { rate }),
@@ -182,8 +182,8 @@ export class GuardKeepers {
 	#patchQuota(tenant: Tenant, quota: string): void {
 		const { random } = this.#stage;
 		const changes = random.chance(0.5)
-			? { concurrency: random.integer(1, 4) }
-			: { rate: { max: random.integer(1, 5), windowMs: random.pick([150, 700, 2500]) } };
+			? { concurrency: random.integer(1, 3) }
+			: { rate: { max: random.integer(1, 4), windowMs: random.pick([300, 1500, 4000]) } };
 		this.#stage.call(
 			(backend) => asTenant(backend, tenant).quotas.patch(quota, changes),
 			this.#noted("guards changed"),

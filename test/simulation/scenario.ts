@@ -1,9 +1,14 @@
+import { admissionCrash } from "./act-admission-crash.ts";
 import { arrival } from "./act-arrival.ts";
+import { breach } from "./act-breach.ts";
 import { errand } from "./act-errand.ts";
 import { grant } from "./act-grant.ts";
 import { hotGuard } from "./act-hot-guard.ts";
 import { outage } from "./act-outage.ts";
 import { pause } from "./act-pause.ts";
+import { queueTimeout } from "./act-queue-timeout.ts";
+import { quotaTurns } from "./act-quota-turns.ts";
+import { stuckHead } from "./act-stuck-head.ts";
 import { turns } from "./act-turns.ts";
 import { Claimants } from "./claimants.ts";
 import { Calm } from "./closing-acts.ts";
@@ -23,7 +28,7 @@ import { Violation } from "./violation.ts";
 const DRAIN_ROUNDS = 900;
 
 /** Acts at the end of a history, out of all there are. */
-const ACTS = 3;
+const ACTS = 4;
 
 /** One seeded history: random commands and faults against a cluster, then calm, then everything must have ended. */
 export class Scenario {
@@ -136,6 +141,7 @@ export class Scenario {
 		// A pause may have been among what came late.
 		for (const tenant of TENANTS) this.#lanes.askAll(tenant, "resume");
 		await stage.world.runUntil(stage.world.time + 3000);
+		stage.checker.guards.checkAtRest();
 	}
 
 	/** First all of one tenant, while the lanes of the other are paused, or on their way to it. */
@@ -176,13 +182,16 @@ export class Scenario {
 		const stage = this.#stage;
 		const calm = new Calm(stage);
 		const acts = [arrival, pause, grant, turns, errand, hotGuard, outage];
+		acts.push(admissionCrash, breach, queueTimeout, quotaTurns, stuckHead);
 		for (let n = 0; n < ACTS; n++) {
 			const [act] = acts.splice(stage.random.integer(0, acts.length - 1), 1);
 			await act?.(calm);
 			// Claims that wait come to their end, and engines forget which lanes they were claimed from for.
 			await stage.world.runUntil(stage.world.time + 15_000);
 			stage.raise();
+			stage.checker.guards.checkCalm(stage.network.partitions);
 		}
+		stage.checker.guards.checkAtRest();
 	}
 
 	#checkEnded(): void {

@@ -50,7 +50,10 @@ export class Stage {
 		this.checker = new Checker(world, intermediate);
 		const partitions = Array.from({ length: this.hot ? 1 : random.integer(1, 3) }, (_, n) => new SimPartition(n, bugs));
 		for (const partition of partitions) {
-			partition.onApplied = (unit, time) => this.checker.observe(partition, unit, time);
+			partition.onApplied = (unit, time, engine) => {
+				this.checker.observe(partition, unit, time);
+				this.network.onApplied?.(unit, engine);
+			};
 		}
 		this.network = {
 			world,

@@ -73,8 +73,8 @@ export class Submitters {
 	/** What must admit it; some of it wants to be sure of what it will spend. */
 	#guards(): Pick<CreateRequest, "budgets" | "quotas" | "reserve"> {
 		const { random } = this.#stage;
-		const quotas = QUOTAS.filter(() => random.chance(0.4));
-		const budgets = BUDGETS.filter(() => random.chance(0.3));
+		const quotas = QUOTAS.filter(() => random.chance(0.5));
+		const budgets = BUDGETS.filter(() => random.chance(0.35));
 		const [promised] = random.chance(0.5) ? budgets : [];
 		return {
 			...(quotas.length > 0 ? { quotas } : undefined),

@@ -1,9 +1,11 @@
 import { asOf } from "../admission/budget-period.ts";
+import { addAmounts } from "../admission/budget-room.ts";
 import { clearWindow } from "../admission/sliding-window.ts";
 import { settledAt } from "../admission/waiting.ts";
 import { holdersQueue, ledgerQueue, usageKeysQueue } from "../placement.ts";
 import type { BudgetRecord, LedgerEntryRecord } from "../records/budget.ts";
 import { type GuardKind, type GuardRecord, isGone } from "../records/guard.ts";
+import type { HoldRecord } from "../records/hold.ts";
 import type { QuotaRecord } from "../records/quota.ts";
 import { amend, type Key } from "../records/record.ts";
 import type { TickCommand, TickOutcome } from "../ticking.ts";
@@ -64,14 +66,17 @@ function tickRelease(
 	return { ok: true, duty: "release", errand: { type: "release", guard: { kind, namespace, id }, releaseAt } };
 }
 
-/** A step of removing all that belongs to a budget that was deleted. */
+/** A step of removing all that belongs to a budget that was deleted. Made again meanwhile, it has promised what is left. */
 function removeBudget(tx: Tx, key: Key<BudgetRecord>, budget: BudgetRecord, now: number): TickOutcome {
 	if (budget.removeAt > now) return { ok: true, early: budget.removeAt };
 	const { namespace, id, ledgerFrom, period } = budget;
-	const isEmpty =
-		forgetEntries(tx, key, budget) &&
-		removeAll(tx, key, holdersQueue({ kind: "budget", namespace, id })) &&
-		removeAll(tx, key, usageKeysQueue(namespace, id));
+	const holds = removeAll<HoldRecord>(tx, key, holdersQueue({ kind: "budget", namespace, id }));
+	if (holds.length > 0) {
+		const reserved = holds.reduce((left, hold) => addAmounts(left, hold.reserved ?? {}, -1), budget.reserved);
+		tx.put(key, amend(budget, { removeAt: now, reserved }));
+		return { ok: true, duty: "budget_removal" };
+	}
+	const isEmpty = forgetEntries(tx, key, budget) && removeAll(tx, key, usageKeysQueue(namespace, id)).length === 0;
 	if (isEmpty && ledgerFrom === period) end(tx, key, budget);
 	else tx.put(key, amend(budget, { removeAt: now, ledgerFrom: isEmpty ? ledgerFrom + 1 : ledgerFrom }));
 	return { ok: true, duty: "budget_removal" };
@@ -80,9 +85,9 @@ function removeBudget(tx: Tx, key: Key<BudgetRecord>, budget: BudgetRecord, now:
 function removeQuota(tx: Tx, key: Key<QuotaRecord>, quota: QuotaRecord, now: number): TickOutcome {
 	if (quota.removeAt > now) return { ok: true, early: quota.removeAt };
 	const { namespace, id } = quota;
-	const isEmpty = removeAll(tx, key, holdersQueue({ kind: "quota", namespace, id }));
-	if (isEmpty) end(tx, key, clearWindow(tx, quota));
-	else tx.put(key, amend(quota, { removeAt: now }));
+	const holds = removeAll<HoldRecord>(tx, key, holdersQueue({ kind: "quota", namespace, id }));
+	if (holds.length === 0) end(tx, key, clearWindow(tx, quota));
+	else tx.put(key, amend(quota, { removeAt: now, held: Math.max(0, quota.held - holds.length) }));
 	return { ok: true, duty: "quota_removal" };
 }
 
@@ -100,15 +105,15 @@ function forgetEntries(tx: Tx, key: Key<BudgetRecord>, budget: BudgetRecord): bo
 	return entries.length === 0;
 }
 
-/** Some of what stands in a queue of a budget or quota that was deleted; true when there was nothing. */
-function removeAll(tx: Tx, guard: Key<GuardRecord>, queue: string): boolean {
+/** Removes some of what stands in a queue of a budget or quota that was deleted. */
+function removeAll<R extends object>(tx: Tx, guard: Key<GuardRecord>, queue: string): R[] {
 	const entries = tx.all(queue, guard, REMOVALS_PER_STEP);
 	tx.expect(entries.map(({ key }) => key));
-	for (const { key } of entries) {
-		tx.get(key as Key<object>);
+	return entries.flatMap(({ key }) => {
+		const record = tx.get(key as Key<R>);
 		tx.remove(key);
-	}
-	return entries.length === 0;
+		return record ? [record] : [];
+	});
 }
 
 /** Whoever was refused by it may yet come to wait: it is kept until nobody can. */
