@@ -195,6 +195,8 @@ export class Engine {
 			send: { ...ERRANDS, run: ({ key, record }) => this.outbox.send([{ key, record }]) },
 			release: {
 				...ERRANDS,
+				// A slot that comes free while what waits is gone through would else wait for the next call, seconds later.
+				isDoneAgain: true,
 				run: async ({ guard, releaseAt }) => void (await this.releaser.release(guard, releaseAt)),
 			},
 			breach: { ...ERRANDS, run: ({ budget, breach }) => this.#breaches.tell(budget, breach) },

@@ -117,7 +117,7 @@ export class GuardKeepers {
 
 	#someQuota(id: string): CreateQuotaRequest {
 		const { random } = this.#stage;
-		const rate = { max: random.integer(1, 3), windowMs: random.pick([300, 1500, 4000]) };
+		const rate = { max: random.integer(1, 3), windowMs: random.pick([200, 700, 1800]) };
 		const concurrency = random.pick([1, 1, 2]);
 		return {
 			id,
@@ -183,7 +183,7 @@ export class GuardKeepers {
 		const { random } = this.#stage;
 		const changes = random.chance(0.5)
 			? { concurrency: random.integer(1, 3) }
-			: { rate: { max: random.integer(1, 4), windowMs: random.pick([300, 1500, 4000]) } };
+			: { rate: { max: random.integer(1, 4), windowMs: random.pick([200, 700, 1800]) } };
 		this.#stage.call(
 			(backend) => asTenant(backend, tenant).quotas.patch(quota, changes),
 			this.#noted("guards changed"),
