@@ -32,6 +32,7 @@ export function lease(
 	changes.lease = { id, epoch, ttlMs: leaseMs, acquiredAt: now, expiresAt, workerId, instanceId };
 	changes.grant = null;
 	if (hold) {
+		if (hold.breach) changes.lease.breach = hold.breach;
 		changes.hold = hold;
 		changes.turn = 0;
 		changes.blockingDetail = "";

@@ -74,7 +74,7 @@ test("metrics tell of workers that come and go, and of work that waits for them"
 	const before = await scrape(stand);
 	expect(before("workers_registered_total")).toBe(2);
 	expect(before('workers{namespace="b"}')).toBe(1);
-	expect(before('blocked_total{reason="waiting_for_capable_worker"}')).toBe(1);
+	expect(before('blocked_total{reason="waiting_for_capable_worker",limit=""}')).toBe(1);
 	expect(before('blocked{reason="waiting_for_capable_worker"}')).toBe(1);
 	await vi.waitFor(async () => expect((await scrape(stand))("workers_expired_total")).toBe(1), PATIENT);
 	await leases.claim({ workerId: "w", instanceId: "w-4", capabilities: ["gpu"] });

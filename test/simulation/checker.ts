@@ -9,6 +9,7 @@ import { TIME_TOLERANCE_MS, type Unit } from "../../src/store/port.ts";
 import { lostLaterFields } from "../later-fields.ts";
 import { fold, type Told } from "./fold.ts";
 import { checkGrant } from "./grant-watch.ts";
+import { GuardWatch } from "./guard-watch.ts";
 import type { IntermediateStates } from "./intermediate-states.ts";
 import { LaneWatch } from "./lane-watch.ts";
 import { oneRecord } from "./one-record.ts";
@@ -51,6 +52,7 @@ export class Checker {
 	readonly removed = new Set<string>();
 	readonly lanes = new LaneWatch();
 	readonly workers: WorkerWatch;
+	readonly guards: GuardWatch;
 	/** Told of every event as it is stored. */
 	onEvent: ((event: ExecutionEvent, before: ExecutionRecord | undefined) => void) | undefined;
 
@@ -60,6 +62,7 @@ export class Checker {
 		this.#world = world;
 		this.#intermediate = intermediate;
 		this.workers = new WorkerWatch(world);
+		this.guards = new GuardWatch(world, intermediate);
 	}
 
 	/** A unit is about to be applied. */
@@ -67,6 +70,7 @@ export class Checker {
 		const events = unit.events.map(decodeEvent);
 		this.#checkTimes(unit, events, time);
 		this.workers.observe(unit);
+		this.guards.observe(partition, unit, this.#docs);
 		for (const key of unit.removed) {
 			const before = this.#docs.get(key);
 			this.#docs.delete(key);
@@ -74,6 +78,7 @@ export class Checker {
 			for (const between of this.#intermediate.beforeRemoval(key, before)) this.#pass(key, between);
 			this.#episodesOf(key).push({ from: this.#world.moment, record: undefined });
 			this.removed.add(key);
+			this.guards.judge(key, undefined);
 		}
 		for (const { key, doc } of unit.put) this.#checkLaterFields(key, doc);
 		for (const { key, doc } of unit.put) {
@@ -87,6 +92,7 @@ export class Checker {
 				const own = events.filter((event) => event.executionId === key);
 				for (const event of own) this.lanes.check(partition, unit, event, record);
 				this.#checkExecution(key, record, own, time);
+				this.guards.judge(key, record);
 			}
 			this.#docs.set(key, doc);
 		}

@@ -1,5 +1,6 @@
 import type { ClaimRequest, GrantRequest } from "../../src/contract/worker-protocol.ts";
 import type { Fleet, OfferedWork } from "./fleet.ts";
+import type { GuardKeepers } from "./guard-keepers.ts";
 import { type Held, leaseRequests } from "./lease-requests.ts";
 import type { Stage } from "./stage.ts";
 import { asTenant, CAPABILITIES, LANES, otherThan, type Tenant } from "./tenants.ts";
@@ -9,12 +10,14 @@ import { Violation } from "./violation.ts";
 export class Claimants {
 	readonly #stage: Stage;
 	readonly #fleet: Fleet;
+	readonly #keepers: GuardKeepers;
 	#held: Held[] = [];
 	readonly #former: Held[] = [];
 
-	constructor(stage: Stage, fleet: Fleet) {
+	constructor(stage: Stage, fleet: Fleet, keepers: GuardKeepers) {
 		this.#stage = stage;
 		this.#fleet = fleet;
+		this.#keepers = keepers;
 	}
 
 	claim(waitMs: number): void {
@@ -141,6 +144,7 @@ export class Claimants {
 		const from = stale ? this.#former : this.#held;
 		if (from.length === 0) return;
 		const held = random.pick(from);
+		if (random.chance(0.2)) this.#keepers.spend(held);
 		const op = random.weighted({ complete: 8, renew: 8, fail: 4, release: 2, delay: 2, progress: 2, cancel: 1 });
 		const request = leaseRequests[op](held, random);
 		this.#stage.ask(op, held.id, request.command, request.call);

@@ -1,4 +1,6 @@
+import type { CreateBudgetRequest } from "../../src/contract/budgets.ts";
 import type { CreateRequest } from "../../src/contract/executions.ts";
+import type { CreateQuotaRequest } from "../../src/contract/quotas.ts";
 import type { ClaimedExecution, Explanation } from "../../src/contract/replies.ts";
 import type { ExecutionRecord } from "../../src/kernel/records/execution.ts";
 import type { Node } from "./cluster.ts";
@@ -27,6 +29,19 @@ export class Calm {
 			if (id === undefined) throw new Violation(`${tenant} could not submit: ${error?.code}`);
 			return id;
 		});
+	}
+
+	/** A budget that nobody else has. */
+	async makeBudget(tenant: Tenant, request: Omit<CreateBudgetRequest, "id">): Promise<string> {
+		const id = `budget-${this.stage.count()}`;
+		await this.stage.answer((backend) => asTenant(backend, tenant).budgets.create({ id, ...request }));
+		return id;
+	}
+
+	async makeQuota(tenant: Tenant, request: Omit<CreateQuotaRequest, "id">): Promise<string> {
+		const id = `quota-${this.stage.count()}`;
+		await this.stage.answer((backend) => asTenant(backend, tenant).quotas.create({ id, ...request }));
+		return id;
 	}
 
 	async register(tenant: Tenant, instanceId: string, capabilities: string[], lanes: string[]): Promise<void> {

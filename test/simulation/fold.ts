@@ -11,6 +11,12 @@ const waiting = { lifecyclePhase: "runnable", ownershipState: "unowned", termina
 const ready = { ...waiting, eligibilityState: "eligible_now", blockingReason: "waiting_for_worker" } as const;
 const later = { ...waiting, eligibilityState: "not_eligible_until_time" } as const;
 
+function blockedBy(reason: unknown): Pick<StateFields, "eligibilityState" | "blockingReason"> {
+	if (reason === "waiting_for_budget") return { eligibilityState: "blocked_by_budget", blockingReason: reason };
+	if (reason === "waiting_for_quota") return { eligibilityState: "blocked_by_quota", blockingReason: reason };
+	return { eligibilityState: "blocked_by_route", blockingReason: "waiting_for_capable_worker" };
+}
+
 export function fold(told: Told | undefined, event: ExecutionEvent): Told {
 	if (event.type === "created") {
 		const base = { attemptState: "pending_first_attempt", ran: false, liveLease: undefined } as const;
@@ -24,14 +30,13 @@ export function fold(told: Told | undefined, event: ExecutionEvent): Told {
 		case "eligible":
 			return { ...told, ...ready };
 		case "unblocked":
+			if (told.blockingReason !== event.reason)
+				throw new Error(`released as ${event.reason} while it was ${told.blockingReason}`);
 			return { ...told, ...ready };
 		case "blocked":
-			return {
-				...told,
-				...waiting,
-				eligibilityState: "blocked_by_route",
-				blockingReason: "waiting_for_capable_worker",
-			};
+			if (told.eligibilityState !== "eligible_now" || told.ownershipState !== "unowned")
+				throw new Error(`blocked while ${told.ownershipState} and ${told.eligibilityState}`);
+			return { ...told, ...waiting, ...blockedBy(event.reason) };
 		case "granted":
 			if (told.eligibilityState !== "eligible_now" || told.ownershipState !== "unowned")
 				throw new Error(`granted while ${told.ownershipState} and ${told.eligibilityState}`);

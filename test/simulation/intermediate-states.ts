@@ -1,5 +1,7 @@
 import type { Kernel } from "../../src/kernel/kernel.ts";
 import { encode } from "../../src/kernel/record-types.ts";
+import { BUDGET_PREFIX } from "../../src/kernel/records/budget.ts";
+import { QUOTA_PREFIX } from "../../src/kernel/records/quota.ts";
 import type { Tx } from "../../src/kernel/tx.ts";
 
 /**
@@ -57,7 +59,7 @@ export class IntermediateStates {
 			putBlob: (blob) => tx.putBlob(blob),
 			removeBlob: (key) => tx.removeBlob(key),
 			put: (key, record) => {
-				if (key.startsWith("ex_")) {
+				if (isWatched(key)) {
 					const before = tx.getFresh(key);
 					if (before) this.#madeFrom.set(key + encode(key, record), encode(key, before));
 				}
@@ -66,3 +68,7 @@ export class IntermediateStates {
 		};
 	}
 }
+
+/** Records that many commands of one unit may change. */
+const isWatched = (key: string): boolean =>
+	key.startsWith("ex_") || key.startsWith(BUDGET_PREFIX) || key.startsWith(QUOTA_PREFIX);

@@ -1,14 +1,20 @@
+import { admissionCrash } from "./act-admission-crash.ts";
 import { arrival } from "./act-arrival.ts";
+import { breach } from "./act-breach.ts";
 import { errand } from "./act-errand.ts";
 import { grant } from "./act-grant.ts";
 import { hotGuard } from "./act-hot-guard.ts";
 import { outage } from "./act-outage.ts";
 import { pause } from "./act-pause.ts";
+import { queueTimeout } from "./act-queue-timeout.ts";
+import { quotaTurns } from "./act-quota-turns.ts";
+import { stuckHead } from "./act-stuck-head.ts";
 import { turns } from "./act-turns.ts";
 import { Claimants } from "./claimants.ts";
 import { Calm } from "./closing-acts.ts";
 import { appease, settleDown, strike } from "./faults.ts";
 import { crew, Fleet } from "./fleet.ts";
+import { GuardKeepers } from "./guard-keepers.ts";
 import { JournalWriters } from "./journal-writers.ts";
 import { LaneChanges } from "./lane-changes.ts";
 import { Operators } from "./operators.ts";
@@ -22,7 +28,7 @@ import { Violation } from "./violation.ts";
 const DRAIN_ROUNDS = 900;
 
 /** Acts at the end of a history, out of all there are. */
-const ACTS = 3;
+const ACTS = 4;
 
 /** One seeded history: random commands and faults against a cluster, then calm, then everything must have ended. */
 export class Scenario {
@@ -33,13 +39,15 @@ export class Scenario {
 	readonly #operators: Operators;
 	readonly #lanes: LaneChanges;
 	readonly #writers: JournalWriters;
+	readonly #keepers: GuardKeepers;
 
 	constructor(seed: number, bugs: Bugs) {
 		const stage = new Stage(seed, bugs);
 		this.#stage = stage;
 		this.#submitters = new Submitters(stage);
 		this.#fleet = new Fleet(stage);
-		this.#claimants = new Claimants(stage, this.#fleet);
+		this.#keepers = new GuardKeepers(stage);
+		this.#claimants = new Claimants(stage, this.#fleet, this.#keepers);
 		this.#operators = new Operators(stage, this.#submitters.known);
 		this.#lanes = new LaneChanges(stage);
 		this.#writers = new JournalWriters(stage);
@@ -59,6 +67,7 @@ export class Scenario {
 			appease(this.#stage);
 			this.#checkEnded();
 		} else {
+			this.#keepers.found();
 			await this.#live(steps);
 			await this.#comeToRest();
 			await this.#closingActs();
@@ -90,7 +99,7 @@ export class Scenario {
 	#act(): void {
 		const { random } = this.#stage;
 		const weights = { create: 20, claim: 22, grant: 8, hold: 38, operate: 8, read: 8, test: 16, fault: 6 };
-		switch (random.weighted({ ...weights, lane: 4, worker: 6, look: 5 })) {
+		switch (random.weighted({ ...weights, lane: 4, worker: 6, look: 5, guard: 14 })) {
 			case "create":
 				return this.#submitters.create();
 			case "claim":
@@ -101,6 +110,8 @@ export class Scenario {
 				return this.#fleet.act();
 			case "lane":
 				return this.#lanes.change();
+			case "guard":
+				return this.#keepers.act(this.#submitters.known);
 			case "hold":
 				return this.#claimants.useLease();
 			case "operate":
@@ -130,6 +141,7 @@ export class Scenario {
 		// A pause may have been among what came late.
 		for (const tenant of TENANTS) this.#lanes.askAll(tenant, "resume");
 		await stage.world.runUntil(stage.world.time + 3000);
+		stage.checker.guards.checkAtRest();
 	}
 
 	/** First all of one tenant, while the lanes of the other are paused, or on their way to it. */
@@ -150,8 +162,10 @@ export class Scenario {
 			// Again and again: what was under way in a slow engine may land after the first.
 			if (round % 20 === 0) {
 				this.#lanes.askAll(tenant, "resume");
+				this.#keepers.provide(tenant);
 				beside();
 			}
+			stage.checker.guards.checkCalm(stage.network.partitions);
 			for (const each of TENANTS) {
 				const n = random.integer(0, offers[each].length - 1);
 				this.#claimants.claimWith(each, `crew ${n}`, offers[each][n] ?? { capabilities: [], lanes: [] }, 200);
@@ -168,13 +182,16 @@ export class Scenario {
 		const stage = this.#stage;
 		const calm = new Calm(stage);
 		const acts = [arrival, pause, grant, turns, errand, hotGuard, outage];
+		acts.push(admissionCrash, breach, queueTimeout, quotaTurns, stuckHead);
 		for (let n = 0; n < ACTS; n++) {
 			const [act] = acts.splice(stage.random.integer(0, acts.length - 1), 1);
 			await act?.(calm);
 			// Claims that wait come to their end, and engines forget which lanes they were claimed from for.
 			await stage.world.runUntil(stage.world.time + 15_000);
 			stage.raise();
+			stage.checker.guards.checkCalm(stage.network.partitions);
 		}
+		stage.checker.guards.checkAtRest();
 	}
 
 	#checkEnded(): void {

@@ -48,7 +48,7 @@ export class SimPartition extends MemoryPartition {
 	/** The highest number of a batch seen, by engine. */
 	readonly #latest = new Map<string, number>();
 	/** Told of every unit that is applied, before it is. */
-	onApplied: ((unit: Unit, time: number) => void) | undefined;
+	onApplied: ((unit: Unit, time: number, engine: string) => void) | undefined;
 	down = false;
 	/** Takes nothing that starts work. */
 	full = false;
@@ -109,7 +109,7 @@ export class SimPartition extends MemoryPartition {
 				: undefined),
 		};
 		const lost = super.lostOn(seen, engine, time, clock);
-		if (!lost) this.onApplied?.(unit, time);
+		if (!lost) this.onApplied?.(unit, time, engine);
 		return lost;
 	}
 }
@@ -124,6 +124,8 @@ export interface SimNetwork {
 	stores: Set<SimStore>;
 	/** Told when an engine could not read who a namespace's workers are. */
 	onRegistryUnread?: (namespace: string) => void;
+	/** Told of every unit that is applied, and by which engine. */
+	onApplied?: ((unit: Unit, engine: string) => void) | undefined;
 }
 
 const TIMEOUT_MS = 400;

@@ -50,7 +50,10 @@ export class Stage {
 		this.checker = new Checker(world, intermediate);
 		const partitions = Array.from({ length: this.hot ? 1 : random.integer(1, 3) }, (_, n) => new SimPartition(n, bugs));
 		for (const partition of partitions) {
-			partition.onApplied = (unit, time) => this.checker.observe(partition, unit, time);
+			partition.onApplied = (unit, time, engine) => {
+				this.checker.observe(partition, unit, time);
+				this.network.onApplied?.(unit, engine);
+			};
 		}
 		this.network = {
 			world,
@@ -80,8 +83,9 @@ export class Stage {
 			// The index reconciler would put this one right before anybody noticed.
 			bugs.ticketLost ? Number.MAX_SAFE_INTEGER : undefined,
 		);
-		this.checker.onEvent = ({ type }, before) => {
-			this.note(type);
+		this.checker.guards.onSeen = (what) => this.note(what);
+		this.checker.onEvent = ({ type, reason }, before) => {
+			this.note(type === "blocked" || type === "unblocked" ? `${type} ${reason}` : type);
 			if (type === "claimed" && before?.grant) this.note("grant accepted");
 		};
 		for (let slot = 0; slot < engines; slot++) this.cluster.start(slot);

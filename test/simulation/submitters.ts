@@ -1,6 +1,6 @@
 import type { CreateRequest } from "../../src/contract/executions.ts";
 import type { Stage } from "./stage.ts";
-import { asTenant, CAPABILITIES, KINDS, LANES, RARE_CAPABILITY } from "./tenants.ts";
+import { asTenant, BUDGETS, CAPABILITIES, KINDS, LANES, QUOTAS, RARE_CAPABILITY } from "./tenants.ts";
 
 /** Those who submit work, singly and in batches. */
 export class Submitters {
@@ -53,6 +53,7 @@ export class Submitters {
 			...(random.chance(0.3) ? { requiredCapabilities: this.#needs() } : undefined),
 			...(keyed ? { idempotencyKey: `key-${random.integer(1, 3)}` } : { priority: random.integer(0, 3) }),
 			...(!keyed && random.chance(0.2) ? { delayMs: random.integer(1, 800) } : undefined),
+			...(random.chance(0.4) ? this.#guards() : undefined),
 			policy: {
 				...(keyed ? { dedupWindowMs: 4000 } : undefined),
 				...(random.chance(0.4) || keyed ? { retentionMs: 1500 } : undefined),
@@ -66,6 +67,19 @@ export class Submitters {
 								: undefined),
 						}),
 			},
+		};
+	}
+
+	/** What must admit it; some of it wants to be sure of what it will spend. */
+	#guards(): Pick<CreateRequest, "budgets" | "quotas" | "reserve"> {
+		const { random } = this.#stage;
+		const quotas = QUOTAS.filter(() => random.chance(0.5));
+		const budgets = BUDGETS.filter(() => random.chance(0.35));
+		const [promised] = random.chance(0.5) ? budgets : [];
+		return {
+			...(quotas.length > 0 ? { quotas } : undefined),
+			...(budgets.length > 0 ? { budgets } : undefined),
+			...(promised === undefined ? undefined : { reserve: { [promised]: { tokens: random.integer(1, 40) } } }),
 		};
 	}
 

@@ -15,6 +15,10 @@ export const CAPABILITIES = ["gpu", "tpu"];
 export const RARE_CAPABILITY = "npu";
 export const ALL_CAPABILITIES = [...CAPABILITIES, RARE_CAPABILITY].sort();
 
+/** Budgets and quotas of either tenant; those named last come and go more than the others. */
+export const BUDGETS = ["b1", "b2", "b3"];
+export const QUOTAS = ["q1", "q2", "q3"];
+
 /** An engine as somebody sees it whose token is bound to a tenant. */
 export const asTenant = (backend: LocalBackend, tenant: Tenant): Calls =>
 	backend.as({ actor: "operator", namespace: tenant });

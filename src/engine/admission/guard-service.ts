@@ -56,6 +56,8 @@ export class GuardService {
 			send: { ...line, run: ({ key, record }) => this.outbox.send([{ key, record }]) },
 			release: {
 				...line,
+				// A slot that comes free while what waits is gone through would else wait for the next call, seconds later.
+				isDoneAgain: true,
 				run: async ({ guard, releaseAt }) => {
 					await this.releaser.release(guard, releaseAt);
 				},

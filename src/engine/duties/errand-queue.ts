@@ -5,6 +5,11 @@ export interface ErrandKind<E> {
 	/** How many are under way at once, and how many more wait. */
 	inFlight: number;
 	backlog: number;
+	/**
+	 * Whether what comes for a subject while that is seen to is done once more behind it, and not when the record calls
+	 * again: for errands that look at what others change meanwhile.
+	 */
+	isDoneAgain?: boolean;
 }
 
 /** One entry for every type of errand there is. */
@@ -25,7 +30,7 @@ interface Waiting<E> {
 /**
  * What ticks start in other partitions. A tick does not wait for it: a partition that hangs would stop the timers of every
  * other. Errands of one type share a bounded number of places, so that those of one never hold up those of another; what
- * finds no place, or is under way for the same subject, is dropped.
+ * finds no place, or is under way for the same subject and not to be done again, is dropped.
  */
 export class ErrandQueue<E extends { type: string }> {
 	readonly #lines: ReadonlyMap<string, ErrandLine<E>>;
@@ -56,6 +61,8 @@ class ErrandLine<E> {
 	readonly #kind: ErrandKind<E>;
 	/** Subjects of those under way, and of those that wait. */
 	readonly #subjects = new Set<string>();
+	/** To be done once more when their subject has been seen to; the latest of each. */
+	readonly #again = new Map<string, Waiting<E>>();
 	readonly #waiting: Waiting<E>[] = [];
 	#underWay = 0;
 	#closed = false;
@@ -69,12 +76,19 @@ class ErrandLine<E> {
 	}
 
 	add(subject: string, errand: E): Promise<ErrandResult> {
-		const { inFlight, backlog } = this.#kind;
+		const { inFlight, backlog, isDoneAgain = false } = this.#kind;
 		const isFull = this.#underWay >= inFlight && this.#waiting.length >= backlog;
-		if (this.#closed || isFull || this.#subjects.has(subject)) return Promise.resolve("dropped");
-		this.#subjects.add(subject);
+		const isUnderWay = this.#subjects.has(subject);
+		if (this.#closed || (isUnderWay ? !isDoneAgain : isFull)) return Promise.resolve("dropped");
 		return new Promise((settle, fail) => {
-			this.#waiting.push({ subject, errand, settle, fail });
+			const waiting = { subject, errand, settle, fail };
+			if (isUnderWay) {
+				this.#again.get(subject)?.settle("dropped");
+				this.#again.set(subject, waiting);
+				return;
+			}
+			this.#subjects.add(subject);
+			this.#waiting.push(waiting);
 			this.#begin();
 		});
 	}
@@ -85,6 +99,8 @@ class ErrandLine<E> {
 			this.#subjects.delete(subject);
 			settle("dropped");
 		}
+		for (const { settle } of this.#again.values()) settle("dropped");
+		this.#again.clear();
 	}
 
 	#begin(): void {
@@ -104,7 +120,10 @@ class ErrandLine<E> {
 			fail(error);
 		}
 		this.#underWay -= 1;
-		this.#subjects.delete(subject);
+		const again = this.#again.get(subject);
+		this.#again.delete(subject);
+		if (again) this.#waiting.push(again);
+		else this.#subjects.delete(subject);
 		this.#begin();
 	}
 }

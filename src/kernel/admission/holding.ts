@@ -129,14 +129,14 @@ export function giveBack(tx: Tx, guard: GuardName, holdId: string, isUnused: boo
 	}
 	if (hold.givenBackAt > 0) return;
 	tx.remove(key);
+	// Also of one that was deleted: should it be made again before all of it is removed, its sums are right.
 	if (!record) return;
 	if (guard.kind === "quota") returnSlot(tx, record as QuotaRecord, hold, isUnused, now);
 	else if (hold.reserved) returnReservation(tx, record as BudgetRecord, hold, holdId, now);
 }
 
-function guardRecord(tx: Tx, { kind, namespace, id }: GuardName): BudgetRecord | QuotaRecord | undefined {
-	return kind === "budget" ? tx.get(budgetKey(namespace, id)) : tx.get(quotaKey(namespace, id));
-}
+const guardRecord = (tx: Tx, { kind, namespace, id }: GuardName): BudgetRecord | QuotaRecord | undefined =>
+	kind === "budget" ? tx.get(budgetKey(namespace, id)) : tx.get(quotaKey(namespace, id));
 
 function returnSlot(tx: Tx, quota: QuotaRecord, { since }: HoldRecord, isUnused: boolean, now: number): void {
 	const refunded = isUnused ? refundFrom(tx, quota, since) : quota;

@@ -56,6 +56,8 @@ export interface Hold {
 	until: number;
 	/** When the last of them admitted it. */
 	admittedAt: number;
+	/** A budget refused a report before there was a lease: whoever gets it is told then. */
+	breach?: BudgetBreach;
 }
 
 /** A budget that a lease was admitted under refused a report. */

@@ -48,13 +48,18 @@ export function breach(tx: Tx, command: BreachCommand, now: number): BreachOutco
 			const next = amendExecution(record, { lease: { ...record.lease, breach: breached } });
 			tx.put(executionKey(record.id), next);
 			told.push(next);
+		} else {
+			tx.put(executionKey(record.id), amendExecution(record, { hold: { ...record.hold, breach: breached } }));
 		}
 	}
 	return { ok: true, told };
 }
 
-const isTold = ({ lease }: ExecutionRecord, { budget, dimension }: BudgetBreach): boolean =>
-	lease?.breach !== undefined && lease.breach.budget === budget && lease.breach.dimension === dimension;
+/** What the budget does about it may have changed since. */
+function isTold({ lease, hold }: ExecutionRecord, { budget, dimension, action }: BudgetBreach): boolean {
+	const known = lease ? lease.breach : hold?.breach;
+	return known?.budget === budget && known.dimension === dimension && known.action === action;
+}
 
 /** Never retried: whatever it would spend is refused too. */
 function failBy(tx: Tx, record: ExecutionRecord, breached: BudgetBreach, reason: string, deed: Deed): void {

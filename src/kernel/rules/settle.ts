@@ -65,7 +65,7 @@ export function settle(tx: Tx, command: SettleCommand, now: number): SettleOutco
 		if (fate === "dropped" || repeated || lanePaused) endAdmission(tx, record, deed);
 		else if ("refusedBy" in fate) blocked.push(refuseAdmission(tx, record, fate.refusedBy, fate.refusal, deed));
 		else {
-			const admitted = { id: hold.id, until: 0, admittedAt: fate.admittedAt };
+			const admitted = { ...hold, until: 0, admittedAt: fate.admittedAt };
 			scores.push(queueScore(record));
 			if (granting) executions.push(grantTo(tx, record, granting, deed, admitted));
 			else if (leasing) executions.push(lease(tx, record, leasing, uuidOfHold(hold.id), now, admitted));

@@ -69,30 +69,28 @@ function tickRelease(
 	return { ok: true, duty: "release", errand: { type: "release", guard: { kind, namespace, id }, releaseAt } };
 }
 
-/** A step of removing all that belongs to a budget that was deleted. Its sums follow, as it may be made again meanwhile. */
+/** A step of removing all that belongs to a budget that was deleted. Made again meanwhile, it has promised what is left. */
 function removeBudget(tx: Tx, key: Key<BudgetRecord>, budget: BudgetRecord, now: number): TickOutcome {
 	if (budget.removeAt > now) return notYet([budget.removeAt, budget.releaseAt]);
 	const { namespace, id, ledgerFrom, period } = budget;
-	const duty = "budget_removal";
-	if (!forgetEntries(tx, key, budget)) {
-		tx.put(key, amend(budget, { removeAt: now }));
-		return { ok: true, duty };
+	const holds = removeAll<HoldRecord>(tx, key, holdersQueue({ kind: "budget", namespace, id }));
+	if (holds.length > 0) {
+		const reserved = holds.reduce((left, hold) => addAmounts(left, hold.reserved ?? {}, -1), budget.reserved);
+		tx.put(key, amend(budget, { removeAt: now, reserved }));
+		return { ok: true, duty: "budget_removal" };
 	}
-	const holds = removeSome(tx, key, holdersQueue({ kind: "budget", namespace, id })) as HoldRecord[];
-	let { reserved } = budget;
-	for (const hold of holds) if (hold.reserved) reserved = addAmounts(reserved, hold.reserved, -1);
-	const isEmpty = holds.length === 0 && removeSome(tx, key, usageKeysQueue(namespace, id)).length === 0;
+	const isEmpty = forgetEntries(tx, key, budget) && removeAll(tx, key, usageKeysQueue(namespace, id)).length === 0;
 	if (isEmpty && ledgerFrom === period) end(tx, key, budget);
-	else tx.put(key, amend(budget, { removeAt: now, reserved, ledgerFrom: Math.min(period, ledgerFrom + 1) }));
-	return { ok: true, duty };
+	else tx.put(key, amend(budget, { removeAt: now, ledgerFrom: isEmpty ? ledgerFrom + 1 : ledgerFrom }));
+	return { ok: true, duty: "budget_removal" };
 }
 
 function removeQuota(tx: Tx, key: Key<QuotaRecord>, quota: QuotaRecord, now: number): TickOutcome {
 	if (quota.removeAt > now) return notYet([quota.removeAt, quota.releaseAt]);
 	const { namespace, id } = quota;
-	const { length } = removeSome(tx, key, holdersQueue({ kind: "quota", namespace, id }));
-	if (length === 0) end(tx, key, clearWindow(tx, quota));
-	else tx.put(key, amend(quota, { removeAt: now, held: Math.max(0, quota.held - length) }));
+	const holds = removeAll<HoldRecord>(tx, key, holdersQueue({ kind: "quota", namespace, id }));
+	if (holds.length === 0) end(tx, key, clearWindow(tx, quota));
+	else tx.put(key, amend(quota, { removeAt: now, held: Math.max(0, quota.held - holds.length) }));
 	return { ok: true, duty: "quota_removal" };
 }
 
@@ -110,12 +108,12 @@ function forgetEntries(tx: Tx, key: Key<BudgetRecord>, budget: BudgetRecord): bo
 	return entries.length === 0;
 }
 
-/** Some of what stands in a queue of a budget or quota that was deleted, as it was. */
-function removeSome(tx: Tx, guard: Key<GuardRecord>, queue: string): object[] {
+/** Removes some of what stands in a queue of a budget or quota that was deleted. */
+function removeAll<R extends object>(tx: Tx, guard: Key<GuardRecord>, queue: string): R[] {
 	const entries = tx.all(queue, guard, REMOVALS_PER_STEP);
 	tx.expect(entries.map(({ key }) => key));
 	return entries.flatMap(({ key }) => {
-		const record = tx.get(key as Key<object>);
+		const record = tx.get(key as Key<R>);
 		tx.remove(key);
 		return record ? [record] : [];
 	});

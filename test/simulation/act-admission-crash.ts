@@ -1,0 +1,91 @@
+import { kernel } from "../../src/kernel/kernel.ts";
+import type { ExecutionRecord } from "../../src/kernel/records/execution.ts";
+import type { HoldRecord } from "../../src/kernel/records/hold.ts";
+import type { Unit } from "../../src/store/port.ts";
+import type { Calm } from "./closing-acts.ts";
+import type { Node } from "./cluster.ts";
+import type { Stage } from "./stage.ts";
+import { asTenant } from "./tenants.ts";
+
+/** A unit behind which the next step of admission is never made by the one who made this. */
+type Point = (unit: Unit) => boolean;
+
+const executionsOf = (unit: Unit): ExecutionRecord[] =>
+	unit.put.flatMap(({ key, doc }) =>
+		key.startsWith("ex_") && !key.includes("/") ? [kernel.decode(key, doc) as ExecutionRecord] : [],
+	);
+
+const writes = (unit: Unit, prefix: string): boolean => unit.put.some(({ key }) => key.startsWith(prefix));
+
+const POINTS: Record<string, Point> = {
+	"hold and reserve": (unit) => executionsOf(unit).some(({ hold, lease }) => !lease && (hold?.until ?? 0) > 0),
+	"reserve and settle": (unit) =>
+		executionsOf(unit).length === 0 &&
+		unit.put.some(
+			({ key, doc }) => key.startsWith("hold:") && (kernel.decode(key, doc) as HoldRecord).givenBackAt === 0,
+		),
+	"settle and send": (unit) => writes(unit, "outbox:"),
+	"block and recheck": (unit) =>
+		executionsOf(unit).some(({ eligibilityState }) => /^blocked_by_(budget|quota)$/.test(eligibilityState)),
+	"lease and reply": (unit) => executionsOf(unit).some(({ hold, lease }) => hold !== null && lease !== null),
+};
+
+const SUBMITTED = 5;
+/** A hold that nobody settles, a message that nobody sends, engines that take over: and then the next is served. */
+const MOST_MS = 30_000;
+
+/** An engine dies between two steps of admission: all it had taken comes back by itself, and all work comes to its end. */
+export async function admissionCrash(calm: Calm): Promise<void> {
+	const { stage } = calm;
+	const { random, cluster, world, network, checker } = stage;
+	const tenant = stage.someTenant();
+	const quota = await calm.makeQuota(tenant, { concurrency: random.integer(1, 2) });
+	const budget = await calm.makeBudget(tenant, { dimensions: { tokens: { hard: 100 } } });
+	const reserve = { [budget]: { tokens: random.pick([20, 60]) } };
+	const made = await calm.submit(tenant, SUBMITTED, { budgets: [budget], quotas: [quota], reserve });
+	const where = random.pick(Object.keys(POINTS));
+	const struck = strikeAt(stage, POINTS[where] as Point);
+	const isDone = () => made.every((id) => calm.record(id).lifecyclePhase === "terminal");
+	const end = world.time + MOST_MS;
+	while (!isDone() && world.time < end) {
+		const request = { workerId: tenant, instanceId: "w1", max: 2, waitMs: 400, leaseMs: 1000 };
+		for (const node of cluster.nodes) {
+			if (!node.host.alive || !node.ready) continue;
+			stage.settle(
+				cluster.call(node, 0, (backend) => asTenant(backend, tenant).leases.claim(request)),
+				(heard) => {
+					if (heard.kind === "ok") calm.completeAll(node, heard.value);
+				},
+			);
+		}
+		await world.runUntil(world.time + 300);
+		stage.raise();
+		checker.guards.checkCalm(network.partitions);
+	}
+	calm.require(isDone(), `an engine died between ${where}: ${stage.stored(made.find(hasNotEnded(calm)) ?? "")}`);
+	const isFree = () =>
+		checker.guards.holdersOf("quota", tenant, quota) + checker.guards.holdersOf("budget", tenant, budget) === 0;
+	calm.require(await stage.until(isFree, 12_000), `an engine died between ${where}, and ${quota} is still held`);
+	if (struck()) stage.note(`crashes between ${where}`);
+}
+
+const hasNotEnded = (calm: Calm) => (id: string) => calm.record(id).lifecyclePhase !== "terminal";
+
+/** The engine that commits the first such unit dies of it, and is started again a little later. */
+function strikeAt(stage: Stage, isPoint: Point): () => boolean {
+	const { cluster, network, random, world } = stage;
+	let isStruck = false;
+	network.onApplied = (unit, engine) => {
+		if (isStruck || !isPoint(unit)) return;
+		const slot = cluster.nodes.findIndex(({ host }: Node) => host.name === engine && host.alive);
+		if (slot < 0) return;
+		isStruck = true;
+		// The unit is applied, and its engine never hears of it, or only of that.
+		world.after(random.pick([0, 0, 5]), () => cluster.crash(slot));
+		world.after(random.integer(50, 1000), () => cluster.start(slot));
+	};
+	return () => {
+		network.onApplied = undefined;
+		return isStruck;
+	};
+}
