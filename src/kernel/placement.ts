@@ -226,7 +226,7 @@ export function executionPlacement(record: ExecutionRecord): Placement[] {
 }
 
 /** As everywhere, but for keys that take turns: those stand where their turn is. */
-const turnScore = (record: ExecutionRecord): number =>
+export const turnScore = (record: ExecutionRecord): number =>
 	record.turn > 0 ? record.turn - record.priority * record.agingMs : queueScore(record);
 
 export function budgetPlacement(record: BudgetRecord): Placement[] {

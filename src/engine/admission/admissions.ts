@@ -8,7 +8,7 @@ import type { Settlement } from "../../kernel/rules/settle.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 
 /** What one look for work has found out about budgets and quotas, and by how much it may go on. */
-export interface AdmissionRound extends Omit<AdmissionTerms, "isAlone"> {
+export interface AdmissionRound extends Omit<AdmissionTerms, "isAlone" | "most"> {
 	refused: Map<string, HoldRefusal>;
 	unreadable: Set<string>;
 	/** Why something could not be asked. */

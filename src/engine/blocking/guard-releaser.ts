@@ -12,6 +12,7 @@ import { mapBounded } from "../bounded.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { PARTITION_PATIENCE_MS } from "../partition/store-line.ts";
 import type { Place } from "./blocked-mover.ts";
+import { ReleaseTurns } from "./release-turns.ts";
 
 export interface GuardReleaserOptions {
 	runners: readonly PartitionRunner[];
@@ -30,6 +31,7 @@ const IN_FLIGHT = 16;
  */
 export class GuardReleaser {
 	readonly #options: GuardReleaserOptions;
+	readonly #turns = new ReleaseTurns();
 	/** Reads of budgets and quotas, for tests. */
 	reads = 0;
 
@@ -81,7 +83,9 @@ export class GuardReleaser {
 			const page = await waiters.next(PAGE);
 			if (page.length === 0) return { moved, isEmpty: isFirst };
 			const records = await this.#read(page);
-			const fitting = records.filter((record) => (!filter || isWithin(filter, record.id, record)) && room.take(record));
+			const ours = filter ? records.filter((record) => isWithin(filter, record.id, record)) : records;
+			const fitting = this.#turns.order(guard, ours, room.now).filter((record) => room.take(record));
+			for (const record of fitting) this.#turns.released(guard, record, room.now);
 			if (fitting.length > 0)
 				moved += await this.#unblock(
 					guard,

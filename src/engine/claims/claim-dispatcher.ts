@@ -227,13 +227,10 @@ export class ClaimDispatcher {
 					budget -= execution.input?.size ?? 0;
 				}
 				if (search.overdue) return;
-				if (executions.length > 0) continue;
-				// What was refused admission is out of the way: the next is tried.
 				const { admission } = search;
-				if (admission && admission.examined > examined) {
-					if (admission.examined >= MOST_EXAMINED) return;
-					continue;
-				}
+				if (admission && admission.examined >= MOST_EXAMINED) return;
+				// What was refused admission is out of the way: the next is tried.
+				if (executions.length > 0 || (admission && admission.examined > examined)) continue;
 				// Others took it first: what is left is asked for once more before this claim goes to sleep.
 				if (search.passes === passes && ++misses > 1) break;
 				if (search.passes <= 0) break;
@@ -262,7 +259,7 @@ export class ClaimDispatcher {
 			const split = Math.floor(budget / shares.length);
 			const examined = search.admission?.examined ?? 0;
 			const taking = shares.map((share, n) =>
-				this.#takeShare(claim, search, lane, share, split, isFirst && n === 0, shares.length === 1),
+				this.#takeShare(claim, search, lane, share, split, isFirst && n === 0, shares.length),
 			);
 			const results = await this.#inTime(taking, !isFirst, (late) => this.#handBack(claim, lane, late));
 			search.overdue = results.length < shares.length;
@@ -341,7 +338,7 @@ export class ClaimDispatcher {
 		share: Share,
 		inputBudget: number,
 		atLeastOne: boolean,
-		isAlone = true,
+		among = 1,
 	): Promise<Given> {
 		const { namespace, request } = claim;
 		const { partition } = share;
@@ -350,7 +347,7 @@ export class ClaimDispatcher {
 		let outcome: ClaimOutcome;
 		try {
 			outcome = await runner.run(
-				this.#command(claim, search, lane, share, inputBudget, atLeastOne, isAlone),
+				this.#command(claim, search, lane, share, inputBudget, atLeastOne, among),
 				PARTITION_PATIENCE_MS,
 				(late) => {
 					if (late.ok) this.#handBack(claim, lane, givenBy(partition, late));
@@ -421,7 +418,7 @@ export class ClaimDispatcher {
 		share: Share,
 		inputBudget: number,
 		atLeastOne: boolean,
-		isAlone: boolean,
+		among: number,
 	): ClaimCommand | GrantCommand {
 		const { namespace, offer, workerId, instanceId, leaseMs, grantTtlMs, request } = claim;
 		const { kinds, capabilities } = offer;
@@ -432,7 +429,7 @@ export class ClaimDispatcher {
 			const who = { workerId, instanceId, actor: instanceId };
 			const command = { op: "grant" as const, namespace, lane, queues, kinds, capabilities, ...who };
 			const asked = request && { request: { key: request.key, call: request.call } };
-			const admission = this.#termsFor(search, queues, isAlone);
+			const admission = this.#termsFor(search, queues, among);
 			return { ...command, grantUuid, grantTtlMs, ...asked, ...(admission ? { admission } : undefined) };
 		}
 		const max = Math.min(share.count, CLAIMS_PER_COMMAND);
@@ -453,16 +450,17 @@ export class ClaimDispatcher {
 			actor: instanceId,
 		};
 		if (request) command.request = { key: request.key, call: request.call };
-		const admission = this.#termsFor(search, queues, isAlone);
+		const admission = this.#termsFor(search, queues, among);
 		if (admission) command.admission = admission;
 		return command;
 	}
 
-	/** Only work that must be admitted needs any. */
-	#termsFor(search: ClaimSearch, queues: readonly string[], isAlone: boolean): AdmissionTerms | undefined {
+	/** Only work that must be admitted needs any. So many partitions are asked at the same time, and share what is left. */
+	#termsFor(search: ClaimSearch, queues: readonly string[], among: number): AdmissionTerms | undefined {
 		if (!queues.some(isGuardedQueue)) return undefined;
-		const { jitter, refused, unreadable } = this.#roundOf(search);
-		return { jitter, refused, unreadable, isAlone };
+		const { jitter, refused, unreadable, examined } = this.#roundOf(search);
+		const most = Math.max(1, Math.floor((MOST_EXAMINED - examined) / among));
+		return { jitter, refused, unreadable, isAlone: among === 1, most };
 	}
 }
 

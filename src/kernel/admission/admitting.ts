@@ -34,6 +34,8 @@ export interface AdmissionTerms {
 	unreadable: ReadonlySet<string>;
 	/** Nothing is taken elsewhere meanwhile: what can be admitted in one step need not wait for the others. */
 	isAlone: boolean;
+	/** How many may be held or set aside, of all that the call examines. */
+	most: number;
 }
 
 export type AdmissionStep =

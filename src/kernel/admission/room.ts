@@ -30,6 +30,11 @@ export class Room {
 		this.#now = now;
 	}
 
+	/** When it was seen. */
+	get now(): number {
+		return this.#now;
+	}
+
 	/** Whether it is of any use to look at what waits. */
 	get isOpen(): boolean {
 		if (!this.#record) return true;

@@ -71,8 +71,10 @@ export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome 
 	const scores: number[] = [];
 	const held: { record: ExecutionRecord; score: number }[] = [];
 	const blocked: NonNullable<Extract<ClaimOutcome, { ok: true }>["blocked"]> = [];
+	const most = command.admission?.most ?? Number.POSITIVE_INFINITY;
 	let bytes = 0;
 	while (executions.length + held.length < command.max && blocked.length < MOST_BLOCKED) {
+		if (held.length + blocked.length >= most) break;
 		const record = candidates.next();
 		if (!record) break;
 		if (!isFor(command, record)) continue;

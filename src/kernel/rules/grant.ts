@@ -54,7 +54,7 @@ export function grant(tx: Tx, command: GrantCommand, now: number): ClaimOutcome 
 		if (admission.step === "blocked") {
 			(outcome.blocked ??= []).push(admission);
 			candidates.setAside();
-			if (outcome.blocked.length >= MOST_BLOCKED) break;
+			if (outcome.blocked.length >= Math.min(MOST_BLOCKED, command.admission?.most ?? MOST_BLOCKED)) break;
 		} else if (admission.step === "held") {
 			outcome.held = [{ record: admission.record, score: candidates.score }];
 			candidates.served();
