@@ -74,7 +74,7 @@ describe.each([1, 8])("admission at scale, on %i partitions", (partitions) => {
 		await clock.advance(6000);
 		const blocked = performance.now();
 
-		const { releaser } = backend.engine;
+		const { releaser } = backend.engine.guards;
 		releaser.reads = 0;
 		asked.clear();
 		await raise(backend, "team");
