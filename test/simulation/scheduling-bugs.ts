@@ -4,6 +4,7 @@ import { type LaneRecord, laneHomeKey } from "../../src/kernel/records/lane.ts";
 import { amend } from "../../src/kernel/records/record.ts";
 import type { TicketRecord } from "../../src/kernel/records/ticket.ts";
 import type { Entry, Tx } from "../../src/kernel/tx.ts";
+import { bent, isExecution, type Misreading, type Miswriting, reading, writing } from "./bent-tx.ts";
 import { otherThan } from "./tenants.ts";
 
 /** Bugs that rules about lanes, grants, workers, turns and tenants can have. */
@@ -57,40 +58,6 @@ export function withSchedulingBugs(kernel: Kernel, bugs: SchedulingBugs): Kernel
 		};
 	return { ...kernel, rules: changed };
 }
-
-/** What a rule reads, as it should not be; undefined leaves it as it is. */
-type Misreading = (key: string, record: object | undefined, tx: Tx) => { as: object | undefined } | undefined;
-
-function reading(tx: Tx, misread: Misreading): Tx {
-	const get = (key: string) => {
-		const record = tx.get<object>(key);
-		const wrong = misread(key, record, tx);
-		return wrong ? wrong.as : record;
-	};
-	return bent(tx, { get, getReadable: get });
-}
-
-/** What a rule writes, as it should not be; null keeps it from being written. */
-type Miswriting = (key: string, record: object, tx: Tx) => object | null;
-
-const writing = (tx: Tx, miswrite: Miswriting): Tx =>
-	bent(tx, {
-		put: (key: string, record: object) => {
-			const wrong = miswrite(key, record, tx);
-			if (wrong) tx.put(key, wrong);
-		},
-	});
-
-/** A transaction in which some things go another way. */
-const bent = (tx: Tx, ways: object): Tx =>
-	new Proxy(tx, {
-		get(target, name) {
-			const member = (Reflect.get(ways, name) ?? Reflect.get(target, name)) as unknown;
-			return typeof member === "function" ? member.bind(target) : member;
-		},
-	});
-
-const isExecution = (key: string): boolean => key.startsWith("ex_");
 
 const lastingGrant: Misreading = (key, record) => {
 	const { grant } = (record ?? {}) as Partial<ExecutionRecord>;

@@ -1,6 +1,7 @@
 import { StoreProbe } from "../../src/engine/claims/store-probe.ts";
 import { BatchBuilder } from "../../src/engine/partition/batch-builder.ts";
 import { PendingScans } from "../../src/engine/partition/pending-scans.ts";
+import { type AdmissionBugs, plantInRoom } from "./admission-bugs.ts";
 import { Scenario } from "./scenario.ts";
 import type { Bugs, RunnerBugs } from "./stage.ts";
 import { Violation } from "./violation.ts";
@@ -14,7 +15,8 @@ export interface Finding {
 }
 
 /** Plants the bugs that are in the way an engine is made; returns how to take them out. */
-function plant(bugs: RunnerBugs): () => void {
+function plant(bugs: RunnerBugs & AdmissionBugs): () => void {
+	const takeOutOfRoom = plantInRoom(bugs);
 	const { concerns } = BatchBuilder.prototype;
 	const { holdsBack } = PendingScans.prototype;
 	const { isThere } = StoreProbe.prototype;
@@ -22,6 +24,7 @@ function plant(bugs: RunnerBugs): () => void {
 	if (bugs.scanPutOff) PendingScans.prototype.holdsBack = () => false;
 	if (bugs.silenceIsNoWork) StoreProbe.prototype.isThere = async () => true;
 	return () => {
+		takeOutOfRoom();
 		BatchBuilder.prototype.concerns = concerns;
 		PendingScans.prototype.holdsBack = holdsBack;
 		StoreProbe.prototype.isThere = isThere;
@@ -84,4 +87,16 @@ export const plantedBugs: Record<string, Bugs> = {
 	"a pause stops every tenant's lane of that name": { pauseAcrossTenants: true },
 	"a worker releases another tenant's work": { releaseAcrossTenants: true },
 	"whoever looks sees every tenant": { readersUnbound: true },
+	"a hold that ends gives nothing back": { holdNotRepaired: true },
+	"what is given back counts with every message": { returnedTwice: true },
+	"a window is trimmed early": { windowTrimmedEarly: true },
+	"what waits is released without a look at the room": { roomNotLookedAt: true },
+	"releasing stops at the first that does not fit": { stopsAtFirst: true },
+	"a give-back is lost": { giveBackLost: true },
+	"what is not held is settled": { settledUnheld: true },
+	"a report under a known key counts again": { usageKeyIgnored: true },
+	"a refused report keeps nobody out": { exhaustionIgnored: true },
+	"holders are not told of a breach": { breachUntold: true },
+	"what waits for a quota forgets whose turn it is": { waitersInOrder: true },
+	"blocked work has no time to be in": { blockedForEver: true },
 };

@@ -1,6 +1,7 @@
 import type { LocalBackend } from "../../src/engine/local-backend.ts";
 import type { Rules } from "../../src/kernel/kernel.ts";
 import type { Outcome } from "../../src/kernel/outcome.ts";
+import { type AdmissionBugs, withAdmissionBugs } from "./admission-bugs.ts";
 import { type BackendBugs, backendOn } from "./backends.ts";
 import { Checker } from "./checker.ts";
 import { Cluster, type Heard, type Node } from "./cluster.ts";
@@ -13,7 +14,7 @@ import { type KernelBugs, simulatedKernel } from "./test-rules.ts";
 import { Violation } from "./violation.ts";
 import { settled, World } from "./world.ts";
 
-export type Bugs = StoreBugs & KernelBugs & SchedulingBugs & BackendBugs & RunnerBugs;
+export type Bugs = StoreBugs & KernelBugs & SchedulingBugs & AdmissionBugs & BackendBugs & RunnerBugs;
 
 /** Bugs of running commands while batches are on their way, and of telling that the store is gone. */
 export interface RunnerBugs {
@@ -74,7 +75,7 @@ export class Stage {
 		};
 		const engines = this.hot ? 3 : random.integer(1, 3);
 		const latencies = this.hot ? [0.5, 15, 25] : Array.from({ length: engines }, () => random.pick([0.2, 2, 15]));
-		const rules = withSchedulingBugs(simulatedKernel(bugs), bugs);
+		const rules = withAdmissionBugs(withSchedulingBugs(simulatedKernel(bugs), bugs), bugs);
 		this.cluster = new Cluster(
 			this.network,
 			intermediate.recordIn(rules),

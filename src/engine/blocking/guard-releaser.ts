@@ -41,8 +41,15 @@ export class GuardReleaser {
 
 	/** A budget or quota asks for what waits for it to be looked at. */
 	async release(guard: GuardName, releaseAt: number): Promise<number> {
-		const { moved, isEmpty } = await this.#releaseAll(guard);
-		const outcome = await this.#home(guard).run({ op: "looked", guard, isEmpty, releaseAt }, PARTITION_PATIENCE_MS);
+		const { moved, isEmpty, isFull } = await this.#releaseAll(guard);
+		const command = {
+			op: "looked",
+			guard,
+			isEmpty,
+			releaseAt,
+			...(isFull ? { stoppedAfter: moved } : undefined),
+		} as const;
+		const outcome = await this.#home(guard).run(command, PARTITION_PATIENCE_MS);
 		if (!outcome.ok) throw new Error(outcome.code);
 		return moved;
 	}
@@ -73,15 +80,15 @@ export class GuardReleaser {
 		return moved;
 	}
 
-	async #releaseAll(guard: GuardName, filter?: ScannerFilter): Promise<{ moved: number; isEmpty: boolean }> {
+	async #releaseAll(guard: GuardName, filter?: ScannerFilter): Promise<Released> {
 		const waiters = new Waiters(this.#options.runners, waitersQueue(guard.kind, guard.namespace, guard.id));
 		const room = new Room(guard.kind);
 		let moved = 0;
 		for (let isFirst = true; ; isFirst = false) {
 			await this.#look(guard, room);
-			if (!room.isOpen) return { moved, isEmpty: false };
+			if (!room.isOpen) return { moved, isEmpty: false, isFull: true };
 			const page = await waiters.next(PAGE);
-			if (page.length === 0) return { moved, isEmpty: isFirst };
+			if (page.length === 0) return { moved, isEmpty: isFirst, isFull: false };
 			const records = await this.#read(page);
 			const ours = filter ? records.filter((record) => isWithin(filter, record.id, record)) : records;
 			const fitting = this.#turns.order(guard, ours, room.now).filter((record) => room.take(record));
@@ -148,6 +155,13 @@ export class GuardReleaser {
 		const { runners } = this.#options;
 		return runners[slotOfGuard(guard) % runners.length] as PartitionRunner;
 	}
+}
+
+/** How many were released; whether nothing waited at all, or there was no room for more. */
+interface Released {
+	moved: number;
+	isEmpty: boolean;
+	isFull: boolean;
 }
 
 /** What cannot be read is left alone: the index reconciler tells of it. */
