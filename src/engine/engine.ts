@@ -195,6 +195,7 @@ export class Engine {
 			send: { ...ERRANDS, run: ({ key, record }) => this.outbox.send([{ key, record }]) },
 			release: {
 				...ERRANDS,
+				again: true,
 				run: async ({ guard, releaseAt }) => void (await this.releaser.release(guard, releaseAt)),
 			},
 			breach: { ...ERRANDS, run: ({ budget, breach }) => this.#breaches.tell(budget, breach) },

@@ -5,6 +5,8 @@ export interface ErrandKind<E> {
 	/** How many are under way at once, and how many more wait. */
 	inFlight: number;
 	backlog: number;
+	/** Whether one that comes while another for the same subject is under way is run after it: things may have changed. */
+	again?: true;
 }
 
 /** One entry for every type of errand there is. */
@@ -25,7 +27,7 @@ interface Waiting<E> {
 /**
  * What ticks start in other partitions. A tick does not wait for it: a partition that hangs would stop the timers of every
  * other. Errands of one type share a bounded number of places, so that those of one never hold up those of another; what
- * finds no place, or is under way for the same subject, is dropped.
+ * finds no place is dropped, and so is what is under way for the same subject, unless its kind says otherwise.
  */
 export class ErrandQueue<E extends { type: string }> {
 	readonly #lines: ReadonlyMap<string, ErrandLine<E>>;
@@ -57,6 +59,8 @@ class ErrandLine<E> {
 	/** Subjects of those under way, and of those that wait. */
 	readonly #subjects = new Set<string>();
 	readonly #waiting: Waiting<E>[] = [];
+	/** What came for a subject that is under way or waits; of several the last. */
+	readonly #again = new Map<string, Waiting<E>>();
 	#underWay = 0;
 	#closed = false;
 
@@ -70,6 +74,7 @@ class ErrandLine<E> {
 
 	add(subject: string, errand: E): Promise<ErrandResult> {
 		const { inFlight, backlog } = this.#kind;
+		if (this.#subjects.has(subject) && !this.#closed && this.#kind.again) return this.#runAfter(subject, errand);
 		const isFull = this.#underWay >= inFlight && this.#waiting.length >= backlog;
 		if (this.#closed || isFull || this.#subjects.has(subject)) return Promise.resolve("dropped");
 		this.#subjects.add(subject);
@@ -85,6 +90,13 @@ class ErrandLine<E> {
 			this.#subjects.delete(subject);
 			settle("dropped");
 		}
+		for (const { settle } of this.#again.values()) settle("dropped");
+		this.#again.clear();
+	}
+
+	#runAfter(subject: string, errand: E): Promise<ErrandResult> {
+		this.#again.get(subject)?.settle("dropped");
+		return new Promise((settle, fail) => this.#again.set(subject, { subject, errand, settle, fail }));
 	}
 
 	#begin(): void {
@@ -104,7 +116,10 @@ class ErrandLine<E> {
 			fail(error);
 		}
 		this.#underWay -= 1;
-		this.#subjects.delete(subject);
+		const again = this.#again.get(subject);
+		this.#again.delete(subject);
+		if (again) this.#waiting.push(again);
+		else this.#subjects.delete(subject);
 		this.#begin();
 	}
 }
