@@ -44,6 +44,30 @@ test("examples/order.ts does what it says", async () => {
 	);
 });
 
+test("examples/agents.ts stops who spends too much, and tells who spent what", async () => {
+	const printed = (await output(".build/examples/agents.js")).replace(/; by ex_.*/, "; by …");
+	expect(printed).toBe(
+		[
+			"ada: ada, answer 3 is final",
+			"bob: bob, answer 2 is final",
+			"carol: 3300 tokens are spent of 3000 we meant to",
+			"carol: 3800 tokens are spent of 3000 we meant to",
+			"carol: cancelled in turn 5",
+			"dave waits: budget research: tokens 3800/4000, report of 500 refused; by …",
+			"dave: 3900 tokens are spent of 3000 we meant to",
+			"dave: dave, answer 1",
+			"",
+			"AGENT  CALLS  TOKENS",
+			"ada        3    1200",
+			"bob        2     600",
+			"carol      4    2000",
+			"dave       1     100",
+			"all       10    3900 of 5000",
+			"",
+		].join("\n"),
+	);
+});
+
 describe("the README's terminals", () => {
 	const running: Program[] = [];
 	afterEach(async () => {

@@ -105,7 +105,7 @@ describe("errands", () => {
 				endings.set(name, { end: resolve, fail: reject });
 			});
 		const kind = { run, inFlight: 2, backlog: 2 };
-		const queue = new ErrandQueue<Errand>({ slow: kind, quick: kind });
+		const queue = new ErrandQueue<Errand>({ slow: kind, quick: { ...kind, again: true } });
 		const add = (name: string, type: Errand["type"] = "slow") => queue.add(name, { type, name });
 		return { queue, begun, add, end: (name: string) => endings.get(name)?.end(), endings };
 	}
@@ -140,6 +140,19 @@ describe("errands", () => {
 		await expect(first).rejects.toThrow("not now");
 		void add("a");
 		expect(begun).toEqual(["a", "a"]);
+	});
+
+	it("of a kind that says so are run once more if they were asked for meanwhile, as they were last", async () => {
+		const { queue, begun, endings } = queueOf();
+		const [first, second, third] = ["1", "2", "3"].map((name) => queue.add("a", { type: "quick", name }));
+		expect(begun).toEqual(["1"]);
+		expect(await second).toBe("dropped");
+		endings.get("1")?.fail(new Error("not now"));
+		await expect(first).rejects.toThrow("not now");
+		expect(begun).toEqual(["1", "3"]);
+		endings.get("3")?.end();
+		expect(await third).toBe("done");
+		expect(queue.idle).toBe(true);
 	});
 
 	it("that wait are dropped when the queue closes", async () => {

@@ -4,8 +4,14 @@ import { expect, onTestFinished, test } from "vitest";
 import { FlowFabric } from "../../src/index.ts";
 import { Stand } from "./stand.ts";
 
-/** Stands between client and server: the first answer to every call of a path is lost after the call was made. */
-async function losingFirstAnswers(stand: Stand): Promise<{ ff: FlowFabric; sent: string[] }> {
+/**
+ * Stands between client and server: the first answer to every call of a path is lost after the call was made, and after
+ * what somebody else does then.
+ */
+async function losingFirstAnswers(
+	stand: Stand,
+	meanwhile: (call: string) => Promise<unknown> = async () => {},
+): Promise<{ ff: FlowFabric; sent: string[] }> {
 	const sent: string[] = [];
 	const proxy = createServer(async (request, response) => {
 		const chunks: Uint8Array[] = [];
@@ -19,8 +25,10 @@ async function losingFirstAnswers(stand: Stand): Promise<{ ff: FlowFabric; sent:
 			...(chunks.length > 0 ? { body: Buffer.concat(chunks) } : undefined),
 		});
 		const body = await answer.text();
-		if (isFirst) request.socket.destroy();
-		else response.writeHead(answer.status, { "content-type": "application/json" }).end(body);
+		if (isFirst) {
+			await meanwhile(call);
+			request.socket.destroy();
+		} else response.writeHead(answer.status, { "content-type": "application/json" }).end(body);
 	});
 	await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
 	const ff = FlowFabric.connect(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
@@ -55,6 +63,39 @@ test("whatever is done to a budget is done once, though every first answer is lo
 	const twice = sent.filter((call) => call.startsWith("POST") || call.startsWith("PATCH"));
 	for (const call of twice) expect([call, sent.filter((each) => each === call).length]).toEqual([call, 2]);
 	expect(new Set(twice).size).toBe(8);
+});
+
+test("what is spent between a reset or release and its repetition is left alone", async () => {
+	const stand = await Stand.open();
+	const { budgets, executions } = stand.backend;
+	const { id: executionId } = await executions.create({ kind: "job" });
+	const spend = (tokens: number) => budgets.usage("team", { dims: { tokens }, executionId });
+	const used = async () => (await budgets.get("team")).dimensions.tokens?.used;
+	const { ff, sent } = await losingFirstAnswers(stand, () => spend(7));
+	await budgets.create({ id: "team", dimensions: { tokens: { hard: 100 } } });
+	await spend(30);
+	expect(await ff.budgets.release("team", { executionId })).toEqual({ released: { tokens: 30 } });
+	expect(await used()).toBe(7);
+	await ff.budgets.reset("team");
+	expect(await used()).toBe(7);
+	expect(sent).toHaveLength(4);
+});
+
+test("a budget or quota is made once, and deleted once, though the answer is lost", async () => {
+	const stand = await Stand.open();
+	const { budgets, quotas } = stand.backend;
+	const { ff } = await losingFirstAnswers(stand);
+	expect(await ff.budgets.create({ id: "team", dimensions: {} })).toMatchObject({ created: false });
+	expect(await ff.quotas.create({ id: "q", concurrency: 1 })).toMatchObject({ created: false });
+	expect((await budgets.list()).budgets).toHaveLength(1);
+	expect((await quotas.list()).quotas).toHaveLength(1);
+	await expect(ff.budgets.delete("team")).rejects.toMatchObject({ code: "unreachable" });
+	await expect(ff.quotas.delete("q")).rejects.toMatchObject({ code: "unreachable" });
+	// Whoever says it again learns that it is done.
+	await expect(ff.budgets.delete("team")).rejects.toMatchObject({ code: "budget_not_found" });
+	await expect(ff.quotas.delete("q")).rejects.toMatchObject({ code: "quota_not_found" });
+	expect((await budgets.list()).budgets).toEqual([]);
+	expect((await quotas.list()).quotas).toEqual([]);
 });
 
 test("a report without a key, and a delete, are not sent again once they may have been heard", async () => {

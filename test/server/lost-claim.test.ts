@@ -94,3 +94,45 @@ test.each([1, 8])(
 		await local.close();
 	},
 );
+
+test.each([1, 8])(
+	"what budgets and quotas gave for a claim whose answer was lost is given once (%i partitions)",
+	async (partitions) => {
+		const local = await openBackend("memory:", { partitions });
+		const server = await startServer({
+			engine: local.engine,
+			backendFor: (caller) => local.as(caller),
+			port: 0,
+			docs: false,
+		});
+		const claims = await losingFirst("/v1/claims", Number(new URL(server.address).port));
+		const grants = await losingFirst("/v1/grants", Number(new URL(server.address).port));
+		await local.budgets.create({ id: "b", dimensions: { tokens: { hard: 1000 } } });
+		await local.quotas.create({ id: "q", concurrency: 10, rate: { max: 10, windowMs: 60_000 } });
+		const guarded = { kind: "work", budgets: ["b"], quotas: ["q"], reserve: { b: { tokens: 5 } } };
+		for (let n = 0; n < 6; n++) await local.executions.create(guarded);
+		const given = async () => {
+			const { concurrency, rate, holders } = await local.quotas.get("q");
+			const { reserved } = (await local.budgets.get("b")).dimensions.tokens ?? {};
+			const ids = holders.map((holder) => ("leaseId" in holder ? holder.leaseId : holder.grantId));
+			return { held: concurrency?.held, counted: rate?.counted, reserved, ids: ids.sort() };
+		};
+
+		const claimer = FlowFabric.connect(claims.url);
+		const claimed = await claimer.backend.leases.claim({ workerId: "w", instanceId: "i", max: 4 });
+		expect(claims.tries).toEqual(["1", "2"]);
+		const leases = claimed.map(({ lease }) => lease.id);
+		expect(await given()).toEqual({ held: 4, counted: 4, reserved: 20, ids: leases.sort() });
+
+		const granted = FlowFabric.connect(grants.url);
+		const grant = await granted.backend.leases.grant({ workerId: "w", instanceId: "i", grantTtlMs: 60_000 });
+		expect(grants.tries).toEqual(["1", "2"]);
+		expect(await given()).toEqual({ held: 5, counted: 5, reserved: 25, ids: [...leases, grant?.grantId].sort() });
+		await claimer.close();
+		await granted.close();
+		claims.close();
+		grants.close();
+		await server.close();
+		await local.close();
+	},
+);
