@@ -105,7 +105,7 @@ describe("errands", () => {
 				endings.set(name, { end: resolve, fail: reject });
 			});
 		const kind = { run, inFlight: 2, backlog: 2 };
-		const queue = new ErrandQueue<Errand>({ slow: kind, quick: { ...kind, again: true } });
+		const queue = new ErrandQueue<Errand>({ slow: kind, quick: { ...kind, isDoneAgain: true } });
 		const add = (name: string, type: Errand["type"] = "slow") => queue.add(name, { type, name });
 		return { queue, begun, add, end: (name: string) => endings.get(name)?.end(), endings };
 	}
