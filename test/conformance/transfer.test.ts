@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { afterEach, expect, it } from "vitest";
 import { FORMAT } from "../../src/kernel/format.ts";
 import { SLOTS, slotOf, trustedSlot } from "../../src/kernel/ids.ts";
-import { slotOfKey, slotOfKey } from "../../src/kernel/record-types.ts";
+import { slotOfKey } from "../../src/kernel/record-types.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import { type RecordFormat, type Store, StoreError } from "../../src/store/port.ts";
 import { exportStore } from "../../src/store/transfer/export.ts";
