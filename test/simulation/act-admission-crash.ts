@@ -66,7 +66,9 @@ export async function admissionCrash(calm: Calm): Promise<void> {
 	const isFree = () =>
 		checker.guards.holdersOf("quota", tenant, quota) + checker.guards.holdersOf("budget", tenant, budget) === 0;
 	calm.require(await stage.until(isFree, 12_000), `an engine died between ${where}, and ${quota} is still held`);
-	if (struck()) stage.note(`crashes between ${where}`);
+	if (!struck()) return;
+	stage.note("engines lost in admission");
+	stage.note(`engines lost between ${where}`);
 }
 
 const hasNotEnded = (calm: Calm) => (id: string) => calm.record(id).lifecyclePhase !== "terminal";

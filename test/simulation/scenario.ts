@@ -8,6 +8,7 @@ import { outage } from "./act-outage.ts";
 import { pause } from "./act-pause.ts";
 import { queueTimeout } from "./act-queue-timeout.ts";
 import { quotaTurns } from "./act-quota-turns.ts";
+import { rate } from "./act-rate.ts";
 import { stuckHead } from "./act-stuck-head.ts";
 import { turns } from "./act-turns.ts";
 import { Claimants } from "./claimants.ts";
@@ -28,7 +29,7 @@ import { Violation } from "./violation.ts";
 const DRAIN_ROUNDS = 900;
 
 /** Acts at the end of a history, out of all there are. */
-const ACTS = 4;
+const ACTS = 5;
 
 /** One seeded history: random commands and faults against a cluster, then calm, then everything must have ended. */
 export class Scenario {
@@ -182,7 +183,7 @@ export class Scenario {
 		const stage = this.#stage;
 		const calm = new Calm(stage);
 		const acts = [arrival, pause, grant, turns, errand, hotGuard, outage];
-		acts.push(admissionCrash, breach, queueTimeout, quotaTurns, stuckHead);
+		acts.push(admissionCrash, breach, queueTimeout, quotaTurns, rate, stuckHead);
 		for (let n = 0; n < ACTS; n++) {
 			const [act] = acts.splice(stage.random.integer(0, acts.length - 1), 1);
 			await act?.(calm);
