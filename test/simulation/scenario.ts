@@ -166,7 +166,7 @@ export class Scenario {
 				this.#keepers.provide(tenant);
 				beside();
 			}
-			stage.checker.guards.checkCalm(stage.network.partitions);
+			if (world.time > stage.awakeFrom) stage.checker.guards.checkCalm(stage.network.partitions);
 			for (const each of TENANTS) {
 				const n = random.integer(0, offers[each].length - 1);
 				this.#claimants.claimWith(each, `crew ${n}`, offers[each][n] ?? { capabilities: [], lanes: [] }, 200);

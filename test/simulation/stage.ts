@@ -38,6 +38,8 @@ export class Stage {
 	replyLost = 0.05;
 	/** No more faults: whatever was accepted is to come to its end. */
 	calm = false;
+	/** From when on nothing is put off any more because an engine stood still. */
+	awakeFrom = 0;
 	/** What happened how often, to see that a run reaches what it is about. */
 	readonly seen = new Map<string, number>();
 	#counter = 0;
