@@ -194,7 +194,8 @@ export class GuardWatch {
 	}
 
 	/** In calm, again and again: what is given back, and what waits without a cause, is seen to in time. */
-	checkCalm(partitions: readonly SimPartition[]): void {
+	checkCalm(partitions: readonly SimPartition[], isDisturbed: boolean): void {
+		if (isDisturbed) return this.#lasting.clear();
 		const times = partitions.map(({ time }) => time);
 		const lasting = new Set<string>();
 		const noteLasting = (what: string, mostMs: number) => {

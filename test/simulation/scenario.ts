@@ -166,7 +166,7 @@ export class Scenario {
 				this.#keepers.provide(tenant);
 				beside();
 			}
-			if (world.time > stage.awakeFrom) stage.checker.guards.checkCalm(stage.network.partitions);
+			stage.checkGuards();
 			for (const each of TENANTS) {
 				const n = random.integer(0, offers[each].length - 1);
 				this.#claimants.claimWith(each, `crew ${n}`, offers[each][n] ?? { capabilities: [], lanes: [] }, 200);
@@ -190,7 +190,7 @@ export class Scenario {
 			// Claims that wait come to their end, and engines forget which lanes they were claimed from for.
 			await stage.world.runUntil(stage.world.time + 15_000);
 			stage.raise();
-			stage.checker.guards.checkCalm(stage.network.partitions);
+			stage.checkGuards();
 		}
 		stage.checker.guards.checkAtRest();
 	}

@@ -170,6 +170,13 @@ export class Stage {
 		return true;
 	}
 
+	/** In calm: what budgets and quotas are to do is done in time, once engines do nothing else late any more. */
+	checkGuards(): void {
+		const { world, cluster, checker, network } = this;
+		const hasParked = cluster.nodes.some(({ backend }) => backend.engine.parked > 0);
+		checker.guards.checkCalm(network.partitions, hasParked || world.time <= this.awakeFrom);
+	}
+
 	/** An execution as it is stored. */
 	stored(id: string): string | undefined {
 		for (const partition of this.network.partitions) {
