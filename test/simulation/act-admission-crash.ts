@@ -37,7 +37,7 @@ const MOST_MS = 30_000;
 /** An engine dies between two steps of admission: all it had taken comes back by itself, and all work comes to its end. */
 export async function admissionCrash(calm: Calm): Promise<void> {
 	const { stage } = calm;
-	const { random, cluster, world, network, checker } = stage;
+	const { random, cluster, world, checker } = stage;
 	const tenant = stage.someTenant();
 	const quota = await calm.makeQuota(tenant, { concurrency: random.integer(1, 2) });
 	const budget = await calm.makeBudget(tenant, { dimensions: { tokens: { hard: 100 } } });
@@ -60,13 +60,15 @@ export async function admissionCrash(calm: Calm): Promise<void> {
 		}
 		await world.runUntil(world.time + 300);
 		stage.raise();
-		checker.guards.checkCalm(network.partitions);
+		stage.checkGuards();
 	}
 	calm.require(isDone(), `an engine died between ${where}: ${stage.stored(made.find(hasNotEnded(calm)) ?? "")}`);
 	const isFree = () =>
 		checker.guards.holdersOf("quota", tenant, quota) + checker.guards.holdersOf("budget", tenant, budget) === 0;
 	calm.require(await stage.until(isFree, 12_000), `an engine died between ${where}, and ${quota} is still held`);
-	if (struck()) stage.note(`crashes between ${where}`);
+	if (!struck()) return;
+	stage.note("engines lost in admission");
+	stage.note(`engines lost between ${where}`);
 }
 
 const hasNotEnded = (calm: Calm) => (id: string) => calm.record(id).lifecyclePhase !== "terminal";

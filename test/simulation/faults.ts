@@ -71,6 +71,7 @@ export function appease(stage: Stage): void {
 	network.faults = noFaults;
 	stage.replyLost = 0;
 	for (const partition of network.partitions) heal(partition);
+	stage.awakeFrom = Math.max(0, ...cluster.nodes.map(({ host }) => host.pausedUntil));
 	cluster.nodes.forEach((node, slot) => {
 		node.host.pausedUntil = 0;
 		if (!node.host.alive) cluster.start(slot);

@@ -178,6 +178,7 @@ export class GuardWatch {
 	#checkAdmitted(execution: ExecutionRecord, holdId: string): void {
 		const { id } = execution;
 		const since = this.#heldSince.get(holdId) ?? this.#world.moment;
+		const times: number[] = [];
 		for (const name of namesOf(execution)) {
 			const guard = this.#guards.get(name);
 			if (!guard?.record || guard.since >= since) continue;
@@ -185,11 +186,16 @@ export class GuardWatch {
 				throw new Violation(`${id} runs under ${holdId}, and ${name} never admitted that`);
 			if (guard.hasTakenBack(holdId))
 				throw new Violation(`${id} runs under ${holdId}, and ${name} has taken that back`);
+			times.push(guard.holds.get(holdId)?.since ?? 0);
 		}
+		const admittedAt = execution.hold?.admittedAt ?? 0;
+		if (times.length === namesOf(execution).length && admittedAt !== Math.max(...times))
+			throw new Violation(`${id} was admitted at ${times}, and says ${admittedAt}`);
 	}
 
 	/** In calm, again and again: what is given back, and what waits without a cause, is seen to in time. */
-	checkCalm(partitions: readonly SimPartition[]): void {
+	checkCalm(partitions: readonly SimPartition[], isDisturbed: boolean): void {
+		if (isDisturbed) return this.#lasting.clear();
 		const times = partitions.map(({ time }) => time);
 		const lasting = new Set<string>();
 		const noteLasting = (what: string, mostMs: number) => {

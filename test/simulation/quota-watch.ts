@@ -52,7 +52,7 @@ export class QuotaWatch extends WatchedGuard<QuotaRecord> {
 		const windowMs = Math.min(...rates.map((rate) => rate?.windowMs ?? 0));
 		this.#admissions.forEach((first, n) => {
 			const over = this.#admissions[n + max];
-			if (over && over.at - first.at < windowMs && (over.holdId === holdId || first.at <= at))
+			if (over && over.at - first.at < windowMs && first.at <= at && at <= over.at)
 				throw new Violation(
 					`${this.name} admitted ${max + 1} from ${first.at} to ${over.at}, and allows ${max} in ${windowMs} ms`,
 				);

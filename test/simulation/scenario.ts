@@ -8,6 +8,7 @@ import { outage } from "./act-outage.ts";
 import { pause } from "./act-pause.ts";
 import { queueTimeout } from "./act-queue-timeout.ts";
 import { quotaTurns } from "./act-quota-turns.ts";
+import { rate } from "./act-rate.ts";
 import { stuckHead } from "./act-stuck-head.ts";
 import { turns } from "./act-turns.ts";
 import { Claimants } from "./claimants.ts";
@@ -28,7 +29,7 @@ import { Violation } from "./violation.ts";
 const DRAIN_ROUNDS = 900;
 
 /** Acts at the end of a history, out of all there are. */
-const ACTS = 4;
+const ACTS = 5;
 
 /** One seeded history: random commands and faults against a cluster, then calm, then everything must have ended. */
 export class Scenario {
@@ -165,7 +166,7 @@ export class Scenario {
 				this.#keepers.provide(tenant);
 				beside();
 			}
-			stage.checker.guards.checkCalm(stage.network.partitions);
+			stage.checkGuards();
 			for (const each of TENANTS) {
 				const n = random.integer(0, offers[each].length - 1);
 				this.#claimants.claimWith(each, `crew ${n}`, offers[each][n] ?? { capabilities: [], lanes: [] }, 200);
@@ -182,14 +183,14 @@ export class Scenario {
 		const stage = this.#stage;
 		const calm = new Calm(stage);
 		const acts = [arrival, pause, grant, turns, errand, hotGuard, outage];
-		acts.push(admissionCrash, breach, queueTimeout, quotaTurns, stuckHead);
+		acts.push(admissionCrash, breach, queueTimeout, quotaTurns, rate, stuckHead);
 		for (let n = 0; n < ACTS; n++) {
 			const [act] = acts.splice(stage.random.integer(0, acts.length - 1), 1);
 			await act?.(calm);
 			// Claims that wait come to their end, and engines forget which lanes they were claimed from for.
 			await stage.world.runUntil(stage.world.time + 15_000);
 			stage.raise();
-			stage.checker.guards.checkCalm(stage.network.partitions);
+			stage.checkGuards();
 		}
 		stage.checker.guards.checkAtRest();
 	}

@@ -38,6 +38,8 @@ export class Stage {
 	replyLost = 0.05;
 	/** No more faults: whatever was accepted is to come to its end. */
 	calm = false;
+	/** From when on nothing is put off any more because an engine stood still. */
+	awakeFrom = 0;
 	/** What happened how often, to see that a run reaches what it is about. */
 	readonly seen = new Map<string, number>();
 	#counter = 0;
@@ -166,6 +168,13 @@ export class Stage {
 			this.raise();
 		}
 		return true;
+	}
+
+	/** In calm: what budgets and quotas are to do is done in time, once engines do nothing else late any more. */
+	checkGuards(): void {
+		const { world, cluster, checker, network } = this;
+		const hasParked = cluster.nodes.some(({ backend }) => backend.engine.parked > 0);
+		checker.guards.checkCalm(network.partitions, hasParked || world.time <= this.awakeFrom);
 	}
 
 	/** An execution as it is stored. */
