@@ -120,6 +120,7 @@ export class ClaimDispatcher {
 			passedOver: undefined,
 			passes: PASSES,
 			admission: undefined,
+			unasked: undefined,
 			everywhere: false,
 			onlyKnown: false,
 			hurried: this.#shared && claim.waitMs < HEARD_OF_MS,
@@ -130,6 +131,7 @@ export class ClaimDispatcher {
 		try {
 			for (let tries = 0; ; tries++) {
 				this.work.turn(search);
+				search.unasked = undefined;
 				let taken = await this.#take(claim, search);
 				const afresh = search.hurried && tries === 0;
 				if (taken.length === 0 && !claim.request?.repeated) {
@@ -143,7 +145,7 @@ export class ClaimDispatcher {
 				const left = deadline - this.#clock.monotonic();
 				if (taken.length > 0 || signal?.aborted || this.#closed || claim.request?.repeated) return taken;
 				if (left <= 0) {
-					if (search.admission?.failure) throw search.admission.failure;
+					if (search.unasked !== undefined) throw search.unasked;
 					await this.work.makeSure(search, began);
 					return taken;
 				}
@@ -205,6 +207,7 @@ export class ClaimDispatcher {
 		} catch (error) {
 			if (taken.length === 0) throw error;
 		}
+		search.unasked ??= (search as ClaimSearch).admission?.failure;
 		return taken;
 	}
 

@@ -22,6 +22,8 @@ export interface ClaimSearch {
 	/** Partitions that did not give what they were asked for. */
 	/** What budgets and quotas have said so far. */
 	admission: AdmissionRound | undefined;
+	/** Why some of them could not be asked: then nobody can say that there is no work. */
+	unasked: unknown;
 	passedOver: Set<number> | undefined;
 	/** How often entries that led nowhere may still be passed. */
 	passes: number;
