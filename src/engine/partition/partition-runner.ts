@@ -201,10 +201,19 @@ export class PartitionRunner {
 			return;
 		}
 		const until = this.#options.clock.monotonic() + patienceMs;
-		const standing = { outcome: undefined, losses: 0, isOver: false, scanTicket: 0, yieldsUpTo: 0 };
-		// Whatever is resolved is what the command's own rule gave.
-		const settle = resolve as (outcome: Outcome) => void;
-		this.#waiting.add({ command, ...standing, ofMany, until, resolve: settle, reject });
+		this.#waiting.add({
+			command,
+			outcome: undefined,
+			losses: 0,
+			until,
+			isOver: false,
+			ofMany,
+			scanTicket: 0,
+			yieldsUpTo: 0,
+			// Whatever is resolved is what the command's own rule gave.
+			resolve: resolve as (outcome: Outcome) => void,
+			reject,
+		});
 		if (until < this.#givesUpAt) this.#giveUpAt(until);
 		this.#schedule();
 	}
