@@ -75,12 +75,13 @@ export async function admissionCrash(calm: Calm): Promise<void> {
 
 const hasNotEnded = (calm: Calm) => (id: string) => calm.record(id).lifecyclePhase !== "terminal";
 
-/** The engine that commits the first such unit dies of it, and is started again a little later; or it stands still. */
+/** The engine that commits one of the first such units dies of it, and is started again a little later; or it stands still. */
 function strikeAt(stage: Stage, isPoint: Point): () => boolean {
 	const { cluster, network, random, world } = stage;
 	let isStruck = false;
+	let passing = random.integer(0, 3);
 	network.onApplied = (unit, engine) => {
-		if (isStruck || !isPoint(unit)) return;
+		if (isStruck || !isPoint(unit) || passing-- > 0) return;
 		const slot = cluster.nodes.findIndex(({ host }: Node) => host.name === engine && host.alive);
 		if (slot < 0) return;
 		isStruck = true;
