@@ -32,9 +32,9 @@ const POINTS: Record<string, Point> = {
 
 const SUBMITTED = 5;
 /** A hold that nobody settles, a message that nobody sends, engines that take over: and then the next is served. */
-const MOST_MS = 30_000;
+const MOST_MS = 40_000;
 
-/** An engine dies between two steps of admission: all it had taken comes back by itself, and all work comes to its end. */
+/** An engine dies, or stands still, between two steps of admission: all it had taken comes back by itself, and all work comes to its end. */
 export async function admissionCrash(calm: Calm): Promise<void> {
 	const { stage } = calm;
 	const { random, cluster, world, checker } = stage;
@@ -62,10 +62,12 @@ export async function admissionCrash(calm: Calm): Promise<void> {
 		stage.raise();
 		stage.checkGuards();
 	}
-	calm.require(isDone(), `an engine died between ${where}: ${stage.stored(made.find(hasNotEnded(calm)) ?? "")}`);
+	calm.require(isDone(), `an engine was lost between ${where}: ${stage.stored(made.find(hasNotEnded(calm)) ?? "")}`);
+	await world.runUntil(Math.max(world.time, stage.awakeFrom + 500));
+	stage.raise();
 	const isFree = () =>
 		checker.guards.holdersOf("quota", tenant, quota) + checker.guards.holdersOf("budget", tenant, budget) === 0;
-	calm.require(await stage.until(isFree, 12_000), `an engine died between ${where}, and ${quota} is still held`);
+	calm.require(await stage.until(isFree, 12_000), `an engine was lost between ${where}, and ${quota} is still held`);
 	if (!struck()) return;
 	stage.note("engines lost in admission");
 	stage.note(`engines lost between ${where}`);
@@ -73,15 +75,23 @@ export async function admissionCrash(calm: Calm): Promise<void> {
 
 const hasNotEnded = (calm: Calm) => (id: string) => calm.record(id).lifecyclePhase !== "terminal";
 
-/** The engine that commits the first such unit dies of it, and is started again a little later. */
+/** The engine that commits one of the first such units dies of it, and is started again a little later; or it stands still. */
 function strikeAt(stage: Stage, isPoint: Point): () => boolean {
 	const { cluster, network, random, world } = stage;
 	let isStruck = false;
+	let passing = random.integer(0, 3);
 	network.onApplied = (unit, engine) => {
-		if (isStruck || !isPoint(unit)) return;
+		if (isStruck || !isPoint(unit) || passing-- > 0) return;
 		const slot = cluster.nodes.findIndex(({ host }: Node) => host.name === engine && host.alive);
 		if (slot < 0) return;
 		isStruck = true;
+		if (random.chance(0.4)) {
+			// For longer than a hold lasts, and others take to see to it: what it then does is about holds that are over.
+			const stillMs = random.integer(5200, 12_000);
+			stage.awakeFrom = world.time + stillMs;
+			world.after(0, () => cluster.nodes[slot]?.host.pause(stillMs, random.chance(0.5)));
+			return;
+		}
 		// The unit is applied, and its engine never hears of it, or only of that.
 		world.after(random.pick([0, 0, 5]), () => cluster.crash(slot));
 		world.after(random.integer(50, 1000), () => cluster.start(slot));

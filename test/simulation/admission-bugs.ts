@@ -116,13 +116,13 @@ const halfWindow =
 		return { as: amend(record as QuotaRecord, { window: window.filter(([at]) => at > now - rate.windowMs / 2) }) };
 	};
 
-/** Whatever waits to be claimed is taken to be held as the settlement says. */
+/** Whatever waits is taken to be held as the settlement says. */
 const heldFor =
 	({ settlements }: SettleCommand): Misreading =>
 	(key, record) => {
 		const { holdId } = settlements.find(({ executionId }) => executionId === key) ?? {};
-		const { hold, lease, eligibilityState } = (record ?? {}) as Partial<ExecutionRecord>;
-		if (holdId === undefined || hold || lease || eligibilityState !== "eligible_now") return undefined;
+		const { lifecyclePhase, grant } = (record ?? {}) as Partial<ExecutionRecord>;
+		if (holdId === undefined || lifecyclePhase !== "runnable" || grant) return undefined;
 		return { as: amend(record as ExecutionRecord, { hold: { id: holdId, until: 1, admittedAt: 0 } }) };
 	};
 
