@@ -19,11 +19,11 @@ export interface ClaimSearch {
 	failed: number;
 	/** How many of all that were asked did not answer and were passed over. */
 	skipped: number;
-	/** Partitions that did not give what they were asked for. */
 	/** What budgets and quotas have said so far. */
 	admission: AdmissionRound | undefined;
 	/** Why some of them could not be asked: then nobody can say that there is no work. */
 	unasked: unknown;
+	/** Partitions that did not give what they were asked for. */
 	passedOver: Set<number> | undefined;
 	/** How often entries that led nowhere may still be passed. */
 	passes: number;

@@ -31,8 +31,8 @@ export class StoreLine {
 	openings = 0;
 	readonly #options: StoreLineOptions;
 	#troubleSince: number | undefined;
-	/** When it last answered, and what was wrong with what was asked after that. */
-	#heardAt = Number.NEGATIVE_INFINITY;
+	/** When the latest question was asked that it has answered, and what was wrong with what was asked after that. */
+	#answeredFrom = Number.NEGATIVE_INFINITY;
 	#failure: unknown;
 
 	constructor(options: StoreLineOptions) {
@@ -51,10 +51,11 @@ export class StoreLine {
 			throw error;
 		}
 		this.time.hear(answer.time, sentAt);
-		this.#heardAt = clock.monotonic();
+		// An answer that was long on its way says that the store was there, not that it still is.
+		this.#answeredFrom = Math.max(this.#answeredFrom, sentAt);
 		this.#failure = undefined;
 		// A store may wait for its servers by itself: what others asked of it has waited as long.
-		if (this.#heardAt - sentAt > OUTAGE_MS) this.opened();
+		if (clock.monotonic() - sentAt > OUTAGE_MS) this.opened();
 		return answer;
 	}
 
@@ -72,9 +73,9 @@ export class StoreLine {
 		});
 	}
 
-	/** Whether the store has answered since a monotonic time, and nothing that was asked after that has failed. */
+	/** Whether the store has answered what was asked since a monotonic time, and nothing has failed after that. */
 	isHeardSince(at: number): boolean {
-		return this.#heardAt >= at && this.#failure === undefined;
+		return this.#answeredFrom >= at && this.#failure === undefined;
 	}
 
 	/** What was wrong with what was asked last; undefined when it was answered. */
