@@ -49,11 +49,10 @@ async function raiseFor(calm: Calm, tenant: Tenant, budget: string, hard: number
 	await stage.answer((backend) =>
 		asTenant(backend, tenant).budgets.patch(budget, { dimensions: { tokens: { hard } } }),
 	);
-	const hasEnded = (id: string) => calm.record(id).lifecyclePhase === "terminal";
-	const isDone = () => waiting.every(hasEnded);
+	const isWaiting = (id: string) => calm.record(id).lifecyclePhase === "runnable";
 	calm.claimEverywhere(tenant, "w1", ANYWHERE, [], 4000);
 	calm.require(
-		await stage.until(isDone, PATIENCE_MS),
-		`${budget} was raised, and ${waiting.filter((id) => !hasEnded(id))} wait behind others`,
+		await stage.until(() => !waiting.some(isWaiting), PATIENCE_MS),
+		`${budget} was raised, and ${waiting.filter(isWaiting)} wait behind others`,
 	);
 }
