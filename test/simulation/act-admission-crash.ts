@@ -37,7 +37,7 @@ const MOST_MS = 40_000;
 /** An engine dies, or stands still, between two steps of admission: all it had taken comes back by itself, and all work comes to its end. */
 export async function admissionCrash(calm: Calm): Promise<void> {
 	const { stage } = calm;
-	const { random, cluster, world, checker } = stage;
+	const { random, cluster, world, checker, network } = stage;
 	const tenant = stage.someTenant();
 	const quota = await calm.makeQuota(tenant, { concurrency: random.integer(1, 2) });
 	const budget = await calm.makeBudget(tenant, { dimensions: { tokens: { hard: 100 } } });
@@ -50,7 +50,7 @@ export async function admissionCrash(calm: Calm): Promise<void> {
 	while (!isDone() && world.time < end) {
 		const request = { workerId: tenant, instanceId: "w1", max: 2, waitMs: 400, leaseMs: 1000 };
 		for (const node of cluster.nodes) {
-			if (!node.host.alive || !node.ready) continue;
+			if (!node.host.alive || !node.ready || world.time < struck.quietUntil) continue;
 			stage.settle(
 				cluster.call(node, 0, (backend) => asTenant(backend, tenant).leases.claim(request)),
 				(heard) => {
@@ -68,27 +68,32 @@ export async function admissionCrash(calm: Calm): Promise<void> {
 	const isFree = () =>
 		checker.guards.holdersOf("quota", tenant, quota) + checker.guards.holdersOf("budget", tenant, budget) === 0;
 	calm.require(await stage.until(isFree, 12_000), `an engine was lost between ${where}, and ${quota} is still held`);
-	if (!struck()) return;
+	network.onApplied = undefined;
+	if (!struck.isStruck) return;
 	stage.note("engines lost in admission");
 	stage.note(`engines lost between ${where}`);
 }
 
 const hasNotEnded = (calm: Calm) => (id: string) => calm.record(id).lifecyclePhase !== "terminal";
 
-/** The engine that commits one of the first such units dies of it, and is started again a little later; or it stands still. */
-function strikeAt(stage: Stage, isPoint: Point): () => boolean {
+/**
+ * The engine that commits one of the first such units dies of it, and is started again a little later; or it stands
+ * still, and all the work is there when it goes on if nobody claims until then.
+ */
+function strikeAt(stage: Stage, isPoint: Point): { isStruck: boolean; quietUntil: number } {
 	const { cluster, network, random, world } = stage;
-	let isStruck = false;
-	let passing = random.integer(0, 3);
+	const struck = { isStruck: false, quietUntil: 0 };
+	let passing = random.integer(0, 2);
 	network.onApplied = (unit, engine) => {
-		if (isStruck || !isPoint(unit) || passing-- > 0) return;
+		if (struck.isStruck || !isPoint(unit) || passing-- > 0) return;
 		const slot = cluster.nodes.findIndex(({ host }: Node) => host.name === engine && host.alive);
 		if (slot < 0) return;
-		isStruck = true;
-		if (random.chance(0.4)) {
+		struck.isStruck = true;
+		if (random.chance(0.5)) {
 			// For longer than a hold lasts, and others take to see to it: what it then does is about holds that are over.
 			const stillMs = random.integer(5200, 12_000);
 			stage.awakeFrom = world.time + stillMs;
+			if (random.chance(0.7)) struck.quietUntil = stage.awakeFrom + 500;
 			world.after(0, () => cluster.nodes[slot]?.host.pause(stillMs, random.chance(0.5)));
 			return;
 		}
@@ -96,8 +101,5 @@ function strikeAt(stage: Stage, isPoint: Point): () => boolean {
 		world.after(random.pick([0, 0, 5]), () => cluster.crash(slot));
 		world.after(random.integer(50, 1000), () => cluster.start(slot));
 	};
-	return () => {
-		network.onApplied = undefined;
-		return isStruck;
-	};
+	return struck;
 }
