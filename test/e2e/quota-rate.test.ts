@@ -5,7 +5,7 @@ import { storeBeds } from "./store-beds.ts";
 const RATE = { max: 100, windowMs: 1000 };
 const SECONDS = 10;
 const WORKERS = 8;
-/** The first claims find all of the work at once, and set aside what there is no room for. */
+/** The first claims find all of the work at once, and set aside what there is no room for: on a busy machine that takes a while. */
 const SETTLING_SECONDS = 2;
 const EXECUTIONS = RATE.max * (SETTLING_SECONDS + SECONDS + 1);
 
@@ -48,12 +48,15 @@ describe.each(rows)("a rate of 100 a second on $name, $engines engines", ({ name
 
 		const admitted = await admissions(ff);
 		expect(admitted).toHaveLength(EXECUTIONS);
-		const from = (admitted[0] ?? 0) + SETTLING_SECONDS * 1000;
-		const perSecond = admitted.filter((at) => at >= from && at < from + SECONDS * 1000).length / SECONDS;
+		const rateFrom = (second: number): number => {
+			const from = (admitted[0] ?? 0) + second * 1000;
+			return admitted.filter((at) => at >= from && at < from + SECONDS * 1000).length / SECONDS;
+		};
+		const perSecond = rateFrom(SETTLING_SECONDS);
 		// Each is so many behind the one it follows; what is exactly as old as the window no longer counts.
 		const least = Math.min(...admitted.slice(RATE.max).map((at, n) => at - (admitted[n] ?? 0)));
 		process.stdout.write(
-			`rate of ${RATE.max} a second on ${name}, ${engines} engines, ${WORKERS} workers: ${perSecond} a second; ${RATE.max + 1} admissions took ${least} ms at least\n`,
+			`rate of ${RATE.max} a second on ${name}, ${engines} engines, ${WORKERS} workers: ${rateFrom(0)} a second from the start, ${perSecond} after ${SETTLING_SECONDS} seconds; ${RATE.max + 1} admissions took ${least} ms at least\n`,
 		);
 		expect(least).toBeGreaterThanOrEqual(RATE.windowMs);
 		expect(perSecond).toBeGreaterThanOrEqual(90);
