@@ -5,7 +5,7 @@ const SEEDS = 500;
 const STEPS = 300;
 
 describe("planted bugs are found", () => {
-	test.each(Object.entries(plantedBugs))("%s", { timeout: 300_000 }, async (name, bugs) => {
+	test.each(Object.entries(plantedBugs))("%s", { timeout: 600_000 }, async (name, bugs) => {
 		let seed = 1;
 		// Whatever else goes wrong over a bug, it counts as found only when it is seen to do what must not be done.
 		while (seed <= SEEDS && !(await simulate(seed, STEPS, bugs))?.isViolation) seed += 1;
