@@ -12,7 +12,7 @@ const OCTETS = "application/octet-stream";
 
 /** A value or base64 as a caller gave it, under the name of its field. */
 export interface GivenPayload {
-	field: "input" | "result";
+	field: "input" | "result" | "payload";
 	value: unknown;
 	base64: string | undefined;
 	contentType: string | undefined;

@@ -18,7 +18,7 @@ export function count(
 	executionId: string,
 	number: number,
 	{ condition, counts, waitpoints }: SuspensionRecord,
-	signal: Pick<SignalRecord, "waitpoint" | "waitpointId" | "name" | "source">,
+	signal: SignalRecord,
 ): Counting {
 	const first = waitpoints[0]?.key;
 	const next = [...counts];
@@ -43,20 +43,20 @@ export function count(
 
 function isMeant(
 	leaf: Leaf,
-	{ name, waitpoint }: Pick<SignalRecord, "name" | "waitpoint">,
+	{ name, isUnnamed, waitpoint }: SignalRecord,
 	first: string | undefined,
 ): boolean {
-	if ("signal" in leaf) return leaf.signal === name && (leaf.waitpoint ?? first) === waitpoint;
+	if ("signal" in leaf) return (isUnnamed || leaf.signal === name) && (leaf.waitpoint ?? first) === waitpoint;
 	if ("anySignal" in leaf) return (leaf.waitpoint ?? first) === waitpoint;
 	if (!("count" in leaf)) return false;
 	const { match } = leaf.count;
-	return (match === undefined || match === name) && isCountedAt(leaf.count, waitpoint);
+	return (match === undefined || isUnnamed || match === name) && isCountedAt(leaf.count, waitpoint);
 }
 
 /** What no two signals that count may have in common. Those that name no source have one in common. */
 export function valueOf(
 	{ distinctBy }: CountCondition,
-	{ name, waitpoint, source }: Pick<SignalRecord, "name" | "waitpoint" | "source">,
+	{ name, waitpoint, source }: SignalRecord,
 ): string {
 	if (distinctBy === "waitpoint") return waitpoint;
 	if (distinctBy === "signal") return name;

@@ -38,12 +38,17 @@ export interface Waitpoint {
 	record: WaitpointRecord;
 }
 
-/** The waitpoint under a key; undefined when there is none that is open. */
-export function openWaitpoint(tx: Tx, execution: ExecutionRecord, key: string, now: number): Waitpoint | undefined {
+/** The last waitpoint under a key, open or not. */
+export function latestWaitpoint(tx: Tx, execution: ExecutionRecord, key: string): Waitpoint | undefined {
 	const id = tx.get(waitpointNameKey(execution.id, partsOf(execution).generation, key))?.id;
 	const record = id === undefined ? undefined : tx.get(waitpointKey(id));
-	if (id === undefined || !record || waitpointState(record, execution, now) === "closed") return undefined;
-	return { id, record };
+	return id !== undefined && record ? { id, record } : undefined;
+}
+
+/** The waitpoint under a key; undefined when there is none that is open. */
+export function openWaitpoint(tx: Tx, execution: ExecutionRecord, key: string, now: number): Waitpoint | undefined {
+	const latest = latestWaitpoint(tx, execution, key);
+	return latest && waitpointState(latest.record, execution, now) !== "closed" ? latest : undefined;
 }
 
 /** A new one under its key, which then leads to it. Whoever calls this keeps `parts` with the execution. */
