@@ -26,6 +26,7 @@ export const DUTIES = [
 	"outbox",
 	"hold_memory",
 	"turn_memory",
+	"secret_removal",
 ] as const;
 
 export type Duty = (typeof DUTIES)[number];
