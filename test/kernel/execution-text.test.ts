@@ -130,6 +130,11 @@ const fields = fc.record({
 		),
 	),
 	epoch: fc.nat(),
+	suspension: fc.option(
+		without(fc.record({ number: fc.nat(), id: text, since: time, timeoutAt: some(time), budget: some(text) })),
+	),
+	kept: fc.option(fc.record({ holdId: text, quotas: fc.array(text), since: time })),
+	parts: fc.option(fc.record({ generation: fc.nat(), signals: fc.nat(), steps: fc.nat() })),
 	retries: fc.nat(),
 	reclaims: fc.nat(),
 	replays: fc.nat(),

@@ -67,6 +67,9 @@ export function encodeExecution(record: ExecutionRecord): string {
 	if (lastLease !== null) doc += `,"lastLease":${leaseEndText(lastLease)}`;
 	if (record.hold !== null) doc += `,"hold":${JSON.stringify(record.hold)}`;
 	if (record.grant !== null) doc += `,"grant":${JSON.stringify(record.grant)}`;
+	if (record.suspension !== null) doc += `,"suspension":${JSON.stringify(record.suspension)}`;
+	if (record.kept !== null) doc += `,"kept":${JSON.stringify(record.kept)}`;
+	if (record.parts !== null) doc += `,"parts":${JSON.stringify(record.parts)}`;
 	if (record.progress !== null) doc += `,"progress":${JSON.stringify(record.progress)}`;
 	if (record.failure !== null) doc += `,"failure":${JSON.stringify(record.failure)}`;
 	if (record.cancel !== null) doc += `,"cancel":${JSON.stringify(record.cancel)}`;

@@ -92,7 +92,7 @@ export interface LeaseEnd {
 	unknown?: LaterFields;
 }
 
-export type LeaseEndingOp = "complete" | "fail" | "delay" | "release" | "cancel";
+export type LeaseEndingOp = "complete" | "fail" | "delay" | "release" | "cancel" | "suspend";
 
 export type CancelSource = "operator" | "holder" | "flow" | "budget" | "timeout";
 
@@ -102,6 +102,46 @@ export interface Cancel {
 	reason?: string;
 	/** Set while a graceful cancel waits for the holder. */
 	deadlineAt?: number;
+}
+
+/** What a suspended execution waits for, as far as its state, its timers and its readers need it; see `SuspensionRecord`. */
+export interface Suspension {
+	/** Which of its suspensions it is: 1, 2, 3 … */
+	number: number;
+	id: string;
+	since: number;
+	timeoutAt?: number;
+	timeoutBehavior?: TimeoutBehavior;
+	/** Its timeout has come, and an operator is to decide. */
+	isEscalated?: true;
+	/** Signals that came early are still being gone through. */
+	isReplaying?: true;
+	/** The budget that paused it. */
+	budget?: string;
+}
+
+export const TIMEOUT_BEHAVIORS = ["fail", "cancel", "expire", "resume", "escalate"] as const;
+export type TimeoutBehavior = (typeof TIMEOUT_BEHAVIORS)[number];
+
+/** Slots that quotas let an execution keep while it is suspended, under the id they were taken with. */
+export interface KeptSlots {
+	holdId: string;
+	quotas: readonly string[];
+	since: number;
+}
+
+/** What an execution has in records of its own. */
+export interface Parts {
+	/** Raised by a replay that keeps nothing: whatever belongs to an earlier one counts no more. */
+	generation: number;
+	suspensions: number;
+	waitpoints: number;
+	/** Signals there are, of all generations, and how many there were when this one began. */
+	signals: number;
+	signalsBefore: number;
+	/** Recorded steps of this generation, and their bytes. */
+	steps: number;
+	stepBytes: number;
 }
 
 export interface Progress {
@@ -170,6 +210,13 @@ export interface ExecutionRecord {
 	/** Epoch of the newest lease; only grows. */
 	epoch: number;
 
+	/** What it waits for; null when it is not suspended. */
+	suspension: Suspension | null;
+	/** Slots kept over a suspension, until a lease that follows ends in another way. */
+	kept: KeptSlots | null;
+	/** Null for work that has nothing but itself. */
+	parts: Parts | null;
+
 	retries: number;
 	reclaims: number;
 	replays: number;
@@ -230,6 +277,10 @@ export const executionDefaults: ExecutionRecord = {
 	lastLease: null,
 	epoch: 0,
 
+	suspension: null,
+	kept: null,
+	parts: null,
+
 	retries: 0,
 	reclaims: 0,
 	replays: 0,
@@ -243,6 +294,19 @@ export const executionDefaults: ExecutionRecord = {
 	removing: false,
 	unknown: null,
 };
+
+export const noParts: Parts = Object.freeze({
+	generation: 0,
+	suspensions: 0,
+	waitpoints: 0,
+	signals: 0,
+	signalsBefore: 0,
+	steps: 0,
+	stepBytes: 0,
+});
+
+/** What it has in records of its own, also when that is nothing. */
+export const partsOf = ({ parts }: ExecutionRecord): Parts => parts ?? noParts;
 
 export const executionKey = (id: string): Key<ExecutionRecord> => id;
 
@@ -293,6 +357,9 @@ const copyOf = (record: ExecutionRecord): ExecutionRecord => ({
 	lease: record.lease,
 	lastLease: record.lastLease,
 	epoch: record.epoch,
+	suspension: record.suspension,
+	kept: record.kept,
+	parts: record.parts,
 	retries: record.retries,
 	reclaims: record.reclaims,
 	replays: record.replays,
