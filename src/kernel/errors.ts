@@ -42,6 +42,8 @@ export const ERRORS = {
 	},
 	duplicate_waitpoint: { status: 400, retryable: false, message: "waitpoints names a key twice" },
 	unauthorized: { status: 401, retryable: false, message: "a valid token is needed" },
+	invalid_token: { status: 401, retryable: false, message: "the waitpoint's token is not valid" },
+	token_expired: { status: 401, retryable: false, message: "the waitpoint's token is no longer valid" },
 	forbidden: { status: 403, retryable: false, message: "the token does not allow this" },
 	not_found: { status: 404, retryable: false, message: "no such route" },
 	execution_not_found: { status: 404, retryable: false, message: "no such execution" },
@@ -99,6 +101,7 @@ export const ERRORS = {
 	},
 	max_replays_exhausted: { status: 409, retryable: false, message: "policy.maxReplays replays were made already" },
 	result_not_ready: { status: 409, retryable: false, message: "the execution has not ended, so it has no result yet" },
+	rotation_conflict: { status: 409, retryable: false, message: "the keyring has this kid with another secret" },
 	cursor_expired: { status: 409, retryable: false, message: "events behind this cursor are no longer kept" },
 	partition_mismatch: {
 		status: 409,
@@ -119,6 +122,11 @@ export const ERRORS = {
 	},
 	too_many_budgets: { status: 429, retryable: true, message: "the namespace has as many budgets as it may have" },
 	too_many_quotas: { status: 429, retryable: true, message: "the namespace has as many quotas as it may have" },
+	too_many_keys: {
+		status: 429,
+		retryable: true,
+		message: "the keyring holds as many keys as it may have; each goes 7 days after its grace",
+	},
 	too_many_requests: { status: 429, retryable: true, message: "too many of these calls are under way" },
 	corrupt_record: { status: 500, retryable: false, message: "a stored record cannot be read" },
 	store_corrupt: {

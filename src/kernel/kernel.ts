@@ -35,6 +35,7 @@ import { replay } from "./rules/replay.ts";
 import { reportUsage } from "./rules/report-usage.ts";
 import { reserve, takeBack } from "./rules/reserve.ts";
 import { revokeLease } from "./rules/revoke-lease.ts";
+import { installKeyring, rotateSecret } from "./rules/rotate-secret.ts";
 import { setTags } from "./rules/set-tags.ts";
 import { sent, settle } from "./rules/settle.ts";
 import { tick } from "./rules/tick.ts";
@@ -95,6 +96,8 @@ const rules = {
 	probeWrite,
 	announce,
 	withdraw,
+	installKeyring,
+	rotateSecret,
 };
 
 export type Rules = typeof rules;

@@ -4,6 +4,7 @@ import { type BudgetRecord, LEDGER_PREFIX, type LedgerEntryRecord, type UsageKey
 import type { ExecutionRecord } from "./records/execution.ts";
 import { type GuardKind, type GuardName, type GuardRecord, guardPartSubject, guardSubject } from "./records/guard.ts";
 import { type HoldRecord, holdSubject } from "./records/hold.ts";
+import { type KeyringRecord, removalOf } from "./records/keyring.ts";
 import { isSetApart, type LaneHomeRecord } from "./records/lane.ts";
 import { type SignalRecord, signalSubject } from "./records/signal.ts";
 import { fairQueue, type TicketRecord } from "./records/ticket.ts";
@@ -322,6 +323,12 @@ export function laneHomePlacement(record: LaneHomeRecord): Placement[] {
 	if (record.spreadAt > 0) places.push({ queue: DUE_QUEUE, score: record.spreadAt });
 	if (isSetApart(record)) places.push({ queue: lanesQueue(record.namespace), score: 0 });
 	return places;
+}
+
+/** Due when the first of its keys is to go. */
+export function keyringPlacement(ring: KeyringRecord): Placement[] {
+	const due = earliest(ring.keys.map((key) => removalOf(ring, key)));
+	return due > 0 ? untilDue(due) : [];
 }
 
 /** Its place among the workers stays when it is seen again: a sign of life moves one entry, not two. */

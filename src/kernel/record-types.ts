@@ -4,6 +4,7 @@ import {
 	executionPlacement,
 	holdForgottenAt,
 	holdPlacement,
+	keyringPlacement,
 	laneHomePlacement,
 	ledgerPlacement,
 	type Placement,
@@ -38,6 +39,7 @@ import {
 	type IdempotencyKeyRecord,
 	idempotencyKeyDefaults,
 } from "./records/idempotency-key.ts";
+import { KEYRING_KEY, KEYRING_SLOT, keyringDefaults } from "./records/keyring.ts";
 import { LANE_HOME_PREFIX, LANE_PREFIX, laneDefaults, laneHomeDefaults } from "./records/lane.ts";
 import { OUTBOX_PREFIX, type OutboxRecord, outboxDefaults } from "./records/outbox.ts";
 import { QUOTA_PREFIX, quotaDefaults, WINDOW_PREFIX, windowChunkDefaults } from "./records/quota.ts";
@@ -54,6 +56,7 @@ import { TURN_PREFIX, type TurnRecord, turnDefaults, turnForgottenAt } from "./r
 import { type WaitpointRecord, waitpointDefaults, waitpointNameDefaults } from "./records/waitpoint.ts";
 import { slotOfWorkers, WORKER_PREFIX, workerDefaults, workerExpiresAt } from "./records/worker.ts";
 import { tickLaneHome } from "./rules/change-lane.ts";
+import { tickKeyring } from "./rules/rotate-secret.ts";
 import { tickExecution } from "./rules/tick-execution.ts";
 import { tickBudget, tickQuota } from "./rules/tick-guard.ts";
 import { tickOutbox } from "./rules/tick-outbox.ts";
@@ -249,6 +252,14 @@ const RECORD_TYPES = {
 	}),
 	eventLog: entry({ prefix: EVENT_LOG_KEY, defaults: eventLogDefaults, isBusy: always }),
 	engines: entry({ prefix: ENGINES_KEY, defaults: enginesDefaults, slot: () => ENGINES_SLOT, isBusy: always }),
+	/** Not remembered: secrets stay no longer in memory than they are used. */
+	keyring: entry({
+		prefix: KEYRING_KEY,
+		defaults: keyringDefaults,
+		slot: () => KEYRING_SLOT,
+		placement: keyringPlacement,
+		tick: tickKeyring,
+	}),
 };
 
 export type RecordType = keyof typeof RECORD_TYPES;

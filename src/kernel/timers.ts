@@ -29,6 +29,7 @@ export const DUTIES = [
 	"suspension_timeout",
 	"suspension_replay",
 	"pending_waitpoint_expiry",
+	"secret_removal",
 ] as const;
 
 export type Duty = (typeof DUTIES)[number];
