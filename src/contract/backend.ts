@@ -63,17 +63,6 @@ import type {
 } from "./replies.ts";
 import type { SetTagsRequest } from "./tags.ts";
 import type {
-	AcceptGrantRequest,
-	ClaimRequest,
-	CompleteRequest,
-	DelayRequest,
-	FailRequest,
-	GrantRequest,
-	ProgressRequest,
-	ReleaseRequest,
-	RenewRequest,
-} from "./worker-protocol.ts";
-import type {
 	ApproveRequest,
 	CallbackRequest,
 	CreateWaitpointRequest,
@@ -84,6 +73,17 @@ import type {
 	SuspendRequest,
 	WaitpointsRequest,
 } from "./waitpoints.ts";
+import type {
+	AcceptGrantRequest,
+	ClaimRequest,
+	CompleteRequest,
+	DelayRequest,
+	FailRequest,
+	GrantRequest,
+	ProgressRequest,
+	ReleaseRequest,
+	RenewRequest,
+} from "./worker-protocol.ts";
 import type { RegisterWorkerRequest, WorkersPageRequest, WorkersRequest } from "./workers.ts";
 
 export interface FollowOptions {

@@ -81,7 +81,9 @@ export const policy = Type.Object(
 		suspension: Type.Optional(
 			Type.Object(
 				{
-					defaultTimeoutMs: Type.Optional(duration(1, "How long a suspension lasts that says nothing of it (for ever)")),
+					defaultTimeoutMs: Type.Optional(
+						duration(1, "How long a suspension lasts that says nothing of it (for ever)"),
+					),
 					timeoutBehavior: Type.Optional(timeoutBehavior),
 				},
 				{ additionalProperties: false, allowed: "must be an object" },

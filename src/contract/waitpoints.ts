@@ -164,7 +164,10 @@ export type ResumeRequest = Static<typeof resumeRequest.schema>;
 
 export const waitpointsRequest = shape(
 	Type.Object(
-		{ all: Type.Optional(Type.Boolean({ description: "Closed ones too (false)", allowed: "must be true or false" })), ...page },
+		{
+			all: Type.Optional(Type.Boolean({ description: "Closed ones too (false)", allowed: "must be true or false" })),
+			...page,
+		},
 		strict,
 	),
 );
@@ -176,7 +179,10 @@ export const inboxRequest = shape(
 			namespace: Type.Optional(namespace),
 			reason: Type.Optional(
 				Type.Unsafe<SuspensionReason>(
-					Type.Enum(reasons, { description: "Only what waits for this", allowed: `must be one of ${reasons.join(", ")}` }),
+					Type.Enum(reasons, {
+						description: "Only what waits for this",
+						allowed: `must be one of ${reasons.join(", ")}`,
+					}),
 				),
 			),
 			key: Type.Optional(waitpointKeyField),

@@ -1,8 +1,8 @@
 import Type, { type Static } from "typebox";
 import { ON_HARD } from "../../kernel/records/budget.ts";
 import { error } from "./errors.ts";
-import { signal } from "./waitpoints.ts";
 import { at, attemptType, count, one, publicState, tags } from "./parts.ts";
+import { signal } from "./waitpoints.ts";
 
 /** What workers are told about work they hold. */
 

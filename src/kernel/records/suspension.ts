@@ -52,7 +52,8 @@ export const suspensionDefaults: SuspensionRecord = {
 	satisfiedBy: none,
 };
 
-export const suspensionKey = (executionId: string, number: number): Key<SuspensionRecord> => `${executionId}/u${number}`;
+export const suspensionKey = (executionId: string, number: number): Key<SuspensionRecord> =>
+	`${executionId}/u${number}`;
 
 export const makeSuspension = (fields: Partial<SuspensionRecord>): SuspensionRecord =>
 	makeRecord(suspensionDefaults, fields);

@@ -123,7 +123,8 @@ function deliver(
 	if (idempotencyKey !== "") tx.put(sentKey, { number, at: now });
 	const parts: Parts = { ...before, signals: number };
 	const deed = { now, actor: content.actor };
-	const effect = state === "active" ? offer(tx, record, parts, number, fresh, deed) : buffer(tx, record, parts, number, fresh, deed);
+	const effect =
+		state === "active" ? offer(tx, record, parts, number, fresh, deed) : buffer(tx, record, parts, number, fresh, deed);
 	return { ok: true, status: "accepted", signalId: fresh.id, effect };
 }
 

@@ -28,7 +28,7 @@ export function count(
 		const counted = next[n] ?? 0;
 		if (!isMeant(leaf, signal, first) || isFull(leaf, counted)) continue;
 		if ("count" in leaf) {
-			const mark = countedValueKey(executionId, number, n, valueOf(leaf.count, signal));
+			const mark = countedValueKey(executionId, number, n, distinctValue(leaf.count, signal));
 			if (tx.get(mark)) {
 				isAlike = true;
 				continue;
@@ -41,11 +41,7 @@ export function count(
 	return { counts: next, leaves, isAlike };
 }
 
-function isMeant(
-	leaf: Leaf,
-	{ name, isUnnamed, waitpoint }: SignalRecord,
-	first: string | undefined,
-): boolean {
+function isMeant(leaf: Leaf, { name, isUnnamed, waitpoint }: SignalRecord, first: string | undefined): boolean {
 	if ("signal" in leaf) return (isUnnamed || leaf.signal === name) && (leaf.waitpoint ?? first) === waitpoint;
 	if ("anySignal" in leaf) return (leaf.waitpoint ?? first) === waitpoint;
 	if (!("count" in leaf)) return false;
@@ -54,10 +50,7 @@ function isMeant(
 }
 
 /** What no two signals that count may have in common. Those that name no source have one in common. */
-export function valueOf(
-	{ distinctBy }: CountCondition,
-	{ name, waitpoint, source }: SignalRecord,
-): string {
+function distinctValue({ distinctBy }: CountCondition, { name, waitpoint, source }: SignalRecord): string {
 	if (distinctBy === "waitpoint") return waitpoint;
 	if (distinctBy === "signal") return name;
 	return source ? `${source.type}:${source.identity}` : "";

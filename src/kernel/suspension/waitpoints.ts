@@ -73,12 +73,7 @@ export function addWaitpoint(
 }
 
 /** Closes waitpoints of a suspension that is over; `isOfEnd` for one that ended with its execution, and may go on in a replay. */
-export function leaveWaitpoints(
-	tx: Tx,
-	waitpoints: readonly { id: string }[],
-	isOfEnd: boolean,
-	now: number,
-): void {
+export function leaveWaitpoints(tx: Tx, waitpoints: readonly { id: string }[], isOfEnd: boolean, now: number): void {
 	tx.expect(waitpoints.map(({ id }) => waitpointKey(id)));
 	for (const { id } of waitpoints) {
 		const record = tx.get(waitpointKey(id));
