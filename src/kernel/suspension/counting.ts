@@ -29,7 +29,8 @@ export function count(
 		if (!isMeant(leaf, signal, first) || isFull(leaf, counted)) continue;
 		if ("count" in leaf) {
 			const mark = countedValueKey(executionId, number, n, distinctValue(leaf.count, signal));
-			if (tx.get(mark)) {
+			// Mostly there is none: whoever counts at the same moment makes the commit fail.
+			if (tx.getFresh(mark)) {
 				isAlike = true;
 				continue;
 			}
