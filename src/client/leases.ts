@@ -6,10 +6,12 @@ import type {
 	ClaimedExecution,
 	CompletedItem,
 	GrantView,
+	RecordedStep,
 	RenewedLease,
 	UsageReply,
 	WorkerNotice,
 } from "../contract/replies.ts";
+import type { RecordStepRequest } from "../contract/steps.ts";
 import type * as protocol from "../contract/worker-protocol.ts";
 import { MAX_JOINT_COMPLETES } from "../contract/worker-protocol.ts";
 import type { PublicState } from "../kernel/state.ts";
@@ -133,6 +135,11 @@ export class RemoteLeases implements LeaseCalls {
 
 	progress(id: string, request: protocol.ProgressRequest): Promise<{ percent?: number; message?: string }> {
 		return this.#fenced(id, "/progress", request);
+	}
+
+	async recordStep(id: string, request: RecordStepRequest): Promise<RecordedStep> {
+		const path = pathOf(id, "/steps");
+		return this.#transport.json({ method: "POST", path, body: bodyWith("result", request), repeat: "always" });
 	}
 
 	usage(id: string, request: WorkerUsageRequest): Promise<UsageReply> {

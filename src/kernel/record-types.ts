@@ -8,6 +8,7 @@ import {
 	ledgerPlacement,
 	type Placement,
 	quotaPlacement,
+	stepPlacement,
 	ticketPlacement,
 	untilDue,
 	usageKeyPlacement,
@@ -40,6 +41,7 @@ import { LANE_HOME_PREFIX, LANE_PREFIX, laneDefaults, laneHomeDefaults } from ".
 import { OUTBOX_PREFIX, type OutboxRecord, outboxDefaults } from "./records/outbox.ts";
 import { QUOTA_PREFIX, quotaDefaults, WINDOW_PREFIX, windowChunkDefaults } from "./records/quota.ts";
 import { decodeRecord, encodeRecord } from "./records/record.ts";
+import { type StepRecord, stepDefaults } from "./records/step.ts";
 import { TICKET_PREFIX, ticketDefaults } from "./records/ticket.ts";
 import { TURN_PREFIX, type TurnRecord, turnDefaults, turnForgottenAt } from "./records/turn.ts";
 import { slotOfWorkers, WORKER_PREFIX, workerDefaults, workerExpiresAt } from "./records/worker.ts";
@@ -78,6 +80,8 @@ const entry = <R extends object>(type: RecordTypeEntry<R>): RecordTypeEntry<obje
 
 const always = (): boolean => true;
 const ofRecord = ({ namespace }: { namespace: string }): string => namespace;
+/** A part of an execution lives with it. */
+const slotOfPart = (key: string): number => trustedSlot(key.slice(0, key.indexOf("/")));
 /** Namespaces hold no colon. */
 const upToColon = (_: object, name: string): string => name.slice(0, name.indexOf(":"));
 
@@ -97,7 +101,13 @@ const RECORD_TYPES = {
 	attempt: entry({
 		prefix: "ex_/a",
 		defaults: attemptDefaults,
-		slot: (key) => trustedSlot(key.slice(0, key.indexOf("/"))),
+		slot: slotOfPart,
+	}),
+	step: entry<StepRecord>({
+		prefix: "ex_/p",
+		defaults: stepDefaults,
+		slot: slotOfPart,
+		placement: stepPlacement,
 	}),
 	grant: entry<GrantRecord>({
 		prefix: "gr_",
@@ -274,7 +284,9 @@ export function isBusy(key: string, record: object): boolean {
 /** The slot a record, a blob or an owner of events lives in; undefined for what any partition may have one of. */
 export function slotOfKey(key: string): number | undefined {
 	const type = typeOfKey(key);
-	return type?.slot?.(nameOf(key, type));
+	if (type) return type.slot?.(nameOf(key, type));
+	// Bytes of an execution, or what a later version made a part of it.
+	return key.charAt(ID_PREFIX - 1) === "_" && key.includes("/") ? slotOfPart(key) : undefined;
 }
 
 /** Undefined for what is of no namespace. */

@@ -8,10 +8,12 @@ import type {
 	ClaimedExecution,
 	CompletedItem,
 	GrantView,
+	RecordedStep,
 	RenewedLease,
 	UsageReply,
 	WorkerNotice,
 } from "../../contract/replies.ts";
+import type { RecordStepRequest } from "../../contract/steps.ts";
 import * as protocol from "../../contract/worker-protocol.ts";
 import { capabilitySet } from "../../contract/workers.ts";
 import type { CommandOf } from "../../kernel/kernel.ts";
@@ -29,6 +31,7 @@ import { claimedView } from "../reading/views.ts";
 import { checkDelayUntil } from "../submission.ts";
 import { reportUsage } from "./budgets.ts";
 import type { Session } from "./session.ts";
+import { recordStep } from "./steps.ts";
 
 const DEFAULT_LEASE_MS = 30_000;
 
@@ -228,6 +231,10 @@ export class LocalLeases implements LeaseCalls {
 			progress,
 		});
 		return outcome.progress;
+	}
+
+	recordStep(id: string, request: RecordStepRequest): Promise<RecordedStep> {
+		return recordStep(this.#session, id, request);
 	}
 
 	/** The fence is checked where the execution lives, the report made where the budget does. */
