@@ -7,6 +7,7 @@ import { kernel as theKernel } from "../kernel/kernel.ts";
 import { ELIGIBLE } from "../kernel/placement.ts";
 import { ENGINES_SLOT } from "../kernel/records/engines.ts";
 import type { ExecutionRecord } from "../kernel/records/execution.ts";
+import { KEYRING_SLOT } from "../kernel/records/keyring.ts";
 import { filterName, type ScannerFilter } from "../kernel/scanner-filter.ts";
 import type { Errand } from "../kernel/ticking.ts";
 import type { Store } from "../store/port.ts";
@@ -40,6 +41,8 @@ import { PARTITION_PATIENCE_MS } from "./partition/store-line.ts";
 import type { UnitDraft } from "./partition/unit-draft.ts";
 import { PartitionChooser } from "./partition-chooser.ts";
 import { Throughput } from "./reading/throughput.ts";
+import { Keyring } from "./tokens/keyring.ts";
+import { WaitpointTokens } from "./tokens/waitpoint-tokens.ts";
 import { Watchers } from "./watchers.ts";
 import { WriteProbe } from "./write-probe.ts";
 
@@ -60,8 +63,14 @@ export interface EngineOptions {
 	limits?: Partial<Limits>;
 	/** How this engine tells others on a shared store that it is there. */
 	presence?: Partial<PresenceTimes>;
-	/** Random hex digits for ids, given by the simulator. */
+	/** Random hex digits for ids and secrets, given by the simulator. */
 	randomHex?: (bytes: number) => string;
+	/** Signs the tokens of waitpoints if the store has no keyring yet: hex digits of 32 to 128 bytes; drawn when left out. */
+	waitpointSecretHex?: string;
+	/** How long what a key signed is taken after another took its place (24 h). */
+	waitpointGraceMs?: number;
+	/** Where outsiders reach this engine's server, in front of callback URLs; these are paths alone without it. */
+	publicUrl?: string;
 }
 
 /** What a namespace may have at a time. */
@@ -84,6 +93,7 @@ export interface EngineCounters {
 }
 
 const DEFAULT_CACHED_RECORDS = 20_000;
+const DEFAULT_GRACE_MS = 86_400_000;
 /** Errands of a type that are under way at once, and that wait. */
 const ERRANDS = { inFlight: 8, backlog: 256 };
 
@@ -116,6 +126,9 @@ export class Engine {
 	/** What its scanners are restricted to; undefined when they are not. */
 	readonly scannerFilter: ScannerFilter | undefined;
 	readonly throughput = new Throughput();
+	readonly keyring: Keyring;
+	/** Signs and checks the tokens of waitpoints. */
+	readonly tokens: WaitpointTokens;
 	readonly claimRequests: ClaimRequests<ExecutionRecord>;
 	readonly grantRequests: ClaimRequests<GrantView>;
 	/** Told of every unit that was committed. */
@@ -160,6 +173,8 @@ export class Engine {
 		this.registry = new Registry({ runners: this.runners, kernel: this.kernel, clock: this.clock });
 		this.workerLimit = new WorkerLimit(this.registry, this.clock, options.limits?.workers);
 		this.guards = this.#makeGuards(options.limits?.guards);
+		this.keyring = this.#makeKeyring(options);
+		this.tokens = new WaitpointTokens(this.keyring, options.publicUrl ?? "");
 		this.#mover = this.#makeMover();
 		this.routes = this.#makeRoutes();
 		this.heartbeats = this.#makeHeartbeats();
@@ -180,7 +195,11 @@ export class Engine {
 		this.#scanners = this.#makeScanners(options.sweepMs);
 		this.#preferences = new Preferences(this.#engineId, this.store.partitions);
 		this.#presence = this.#makePresence(scannerFilterName, options.presence);
-		this.store.onNotice((notice) => this.#changes.noticed(notice));
+		this.store.onNotice((notice) => {
+			this.#changes.noticed(notice);
+			if (notice.gap) this.keyring.doubt();
+		});
+		this.store.onSaid?.((text) => this.keyring.hear(text));
 	}
 
 	#makeRunners(cachedRecords: number): PartitionRunner[] {
@@ -224,7 +243,21 @@ export class Engine {
 			clock: this.clock,
 			most,
 			onFailure: (error) => this.#unblockFailed(error),
+			nextUuid: () => this.mint.next(),
 			onTold: (record) => this.onBreach?.(record),
+		});
+	}
+
+	#makeKeyring({ waitpointSecretHex, waitpointGraceMs, randomHex }: EngineOptions): Keyring {
+		return new Keyring({
+			runner: this.runnerOfSlot(KEYRING_SLOT),
+			kernel: this.kernel,
+			clock: this.clock,
+			secretHex: waitpointSecretHex,
+			graceMs: waitpointGraceMs ?? DEFAULT_GRACE_MS,
+			randomHex,
+			say: (text) => this.store.say?.(text),
+			onFault: (about, error, subject) => this.fault(about, error, subject),
 		});
 	}
 
@@ -355,6 +388,7 @@ export class Engine {
 	/** Hears every partition's time and starts its timers. */
 	async start(): Promise<void> {
 		const commits = await Promise.all(this.runners.map((runner) => runner.greet()));
+		await this.keyring.start();
 		await this.#presence?.start();
 		await this.dispatcher.work.lookEverywhere();
 		this.#timers.look(this.runners.keys());

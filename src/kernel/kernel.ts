@@ -13,6 +13,7 @@ import { claim } from "./rules/claim.ts";
 import { complete } from "./rules/complete.ts";
 import { create } from "./rules/create.ts";
 import { createMany } from "./rules/create-many.ts";
+import { createWaitpoint } from "./rules/create-waitpoint.ts";
 import { createBudget, deleteBudget, patchBudget, resetBudget } from "./rules/define-budget.ts";
 import { createQuota, deleteQuota, patchQuota } from "./rules/define-quota.ts";
 import { fail } from "./rules/fail.ts";
@@ -31,9 +32,13 @@ import { renew } from "./rules/renew.ts";
 import { replay } from "./rules/replay.ts";
 import { reportUsage } from "./rules/report-usage.ts";
 import { reserve, takeBack } from "./rules/reserve.ts";
+import { resume } from "./rules/resume.ts";
 import { revokeLease } from "./rules/revoke-lease.ts";
+import { installKeyring, rotateSecret } from "./rules/rotate-secret.ts";
 import { setTags } from "./rules/set-tags.ts";
 import { sent, settle } from "./rules/settle.ts";
+import { approve, signal } from "./rules/signal.ts";
+import { suspend } from "./rules/suspend.ts";
 import { tick } from "./rules/tick.ts";
 import type { Tx } from "./tx.ts";
 
@@ -51,6 +56,11 @@ const rules = {
 	release,
 	progress,
 	recordStep,
+	suspend,
+	createWaitpoint,
+	signal,
+	approve,
+	resume,
 	cancel,
 	revokeLease,
 	changePriority,
@@ -88,6 +98,8 @@ const rules = {
 	probeWrite,
 	announce,
 	withdraw,
+	installKeyring,
+	rotateSecret,
 };
 
 export type Rules = typeof rules;

@@ -1,4 +1,3 @@
-import type { Payload } from "./payload.ts";
 import { stepsQueue } from "./placement.ts";
 import { type ExecutionRecord, executionKey, type Parts } from "./records/execution.ts";
 import type { Key } from "./records/record.ts";
@@ -8,39 +7,47 @@ import type { Tx } from "./tx.ts";
 /** What an execution has in records of its own goes with it, and begins anew with a replay. */
 
 /**
- * One kind of part: the queue in which all parts of a generation stand, and what each of them keeps apart. A part that
- * belongs to no generation stands in the same queue for all of them. Whoever adds to the queue writes the execution too.
+ * Removes up to `most` parts of one kind. Parts go from the newest down and `parts` tells what is left of them, so that the
+ * next step knows where to go on.
  */
-interface PartKind<R extends object> {
-	queue(executionId: string, generation: number): string;
-	payloadOf?(part: R): Payload | null;
+type PartRemover = (tx: Tx, record: ExecutionRecord, parts: Parts, most: number) => Removal;
+
+interface Removal {
+	parts: Parts;
+	count: number;
+	/** Nothing of this kind is left. */
+	isDone: boolean;
 }
 
-const kind = <R extends object>(part: PartKind<R>): PartKind<object> => part as unknown as PartKind<object>;
-
-const PART_KINDS: readonly PartKind<object>[] = [
-	kind<StepRecord>({ queue: stepsQueue, payloadOf: ({ result }) => result }),
-];
-
-/**
- * Removes up to `most` parts of the latest generation there is, and tells what is left to be removed: null for nothing.
- * Generations go from the newest down, so what is left always says where to go on.
- */
-export function removeParts(tx: Tx, { id }: ExecutionRecord, parts: Parts, most: number): Parts | null {
-	let room = most;
-	for (const { queue, payloadOf } of PART_KINDS) {
-		const found = tx.all(queue(id, parts.generation), executionKey(id), most).slice(0, room);
-		tx.expect(found.map(({ key }) => key));
-		for (const { key } of found) {
-			const part = payloadOf && tx.getReadable(key as Key<object>);
-			const ref = part && payloadOf?.(part)?.ref;
-			if (ref) tx.removeBlob(ref);
-			tx.remove(key);
-		}
-		room -= found.length;
-		if (room === 0) return parts;
+/** One generation after the other; when the first is empty there is none any more. */
+const removeSteps: PartRemover = (tx, { id }, parts, most) => {
+	const { generation } = parts;
+	if (generation < 0) return { parts, count: 0, isDone: true };
+	const found = tx.all(stepsQueue(id, generation), executionKey(id), most).slice(0, most);
+	tx.expect(found.map(({ key }) => key));
+	for (const { key } of found) {
+		const ref = tx.getReadable(key as Key<StepRecord>)?.result?.ref;
+		if (ref) tx.removeBlob(ref);
+		tx.remove(key);
 	}
-	return parts.generation > 0 ? { ...parts, generation: parts.generation - 1 } : null;
+	if (found.length === most) return { parts, count: most, isDone: false };
+	return { parts: { ...parts, generation: generation - 1 }, count: found.length, isDone: generation === 0 };
+};
+
+/** Every kind of part, in the order they go. */
+const REMOVERS: readonly PartRemover[] = [removeSteps];
+
+/** Removes up to `most` parts; what is left to be removed, or null for nothing. */
+export function removeParts(tx: Tx, record: ExecutionRecord, parts: Parts, most: number): Parts | null {
+	let left = parts;
+	let room = most;
+	for (const remove of REMOVERS) {
+		const removal = remove(tx, record, left, room);
+		left = removal.parts;
+		room -= removal.count;
+		if (!removal.isDone || room === 0) return left;
+	}
+	return null;
 }
 
 /** What a replay begins with. Parts of earlier generations stay until the execution goes, but count no more. */

@@ -1,12 +1,15 @@
 import { isGuarded } from "./admission/guards.ts";
-import { type BlockingCause, blockingCauseOf } from "./blocking.ts";
+import { type BlockingCause, blockingCauseOf, pausingBudget } from "./blocking.ts";
 import { type BudgetRecord, LEDGER_PREFIX, type LedgerEntryRecord, type UsageKeyRecord } from "./records/budget.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
 import { type GuardKind, type GuardName, type GuardRecord, guardPartSubject, guardSubject } from "./records/guard.ts";
 import { type HoldRecord, holdSubject } from "./records/hold.ts";
+import { type KeyringRecord, removalOf } from "./records/keyring.ts";
 import { isSetApart, type LaneHomeRecord } from "./records/lane.ts";
+import { type SignalRecord, signalSubject } from "./records/signal.ts";
 import { type StepRecord, stepSubject } from "./records/step.ts";
 import { fairQueue, type TicketRecord } from "./records/ticket.ts";
+import type { WaitpointRecord } from "./records/waitpoint.ts";
 import { type WorkerRecord, workerExpiresAt } from "./records/worker.ts";
 import { type PublicState, publicState } from "./state.ts";
 import { timersOf } from "./timers.ts";
@@ -222,6 +225,9 @@ export function executionPlacement(record: ExecutionRecord): Placement[] {
 		places.push({ queue, score: queueScore(record) });
 		return places;
 	}
+	const paused = pausingBudget(record);
+	if (paused !== undefined)
+		places.push({ queue: waitersQueue("budget", record.namespace, paused), score: turnScore(record) });
 	const cause = blockingCauseOf(record);
 	if (cause === "route") places.push({ queue: routeQueue(record), score: queueScore(record) });
 	else if (cause)
@@ -290,6 +296,32 @@ export function stepPlacement({ number }: StepRecord, key: string): Placement[] 
 	return [{ queue: stepsQueue(executionId, generation), score: number }];
 }
 
+/** The waitpoints of an execution, in the order they were made. */
+export const waitpointsQueue = (executionId: string): string => `waitpoints,${executionId}`;
+
+/** Waitpoints of a namespace at which something waits, longest first. */
+export const inboxQueue = (namespace: string): string => `inbox,${namespace}`;
+
+/** Signals that came to a waitpoint before anything waited at it. */
+export const bufferedQueue = (waitpointId: string): string => `buffered,${waitpointId}`;
+
+/** Signals that a suspension of an execution has counted. */
+export const countedQueue = (executionId: string, suspension: number): string => `counted,${executionId},${suspension}`;
+
+export function waitpointPlacement(record: WaitpointRecord): Placement[] {
+	const places: Placement[] = [{ queue: waitpointsQueue(record.executionId), score: record.number }];
+	if (record.closedAt > 0) return places;
+	if (record.suspension > 0) places.push({ queue: inboxQueue(record.namespace), score: record.activatedAt });
+	else if (record.expiresAt > 0) places.push({ queue: DUE_QUEUE, score: record.expiresAt });
+	return places;
+}
+
+export function signalPlacement({ effect, suspension, leaves, waitpointId }: SignalRecord, key: string): Placement[] {
+	const { executionId, number } = signalSubject(key);
+	if (suspension === 0) return effect === "buffered" ? [{ queue: bufferedQueue(waitpointId), score: number }] : [];
+	return leaves.length > 0 ? [{ queue: countedQueue(executionId, suspension), score: number }] : [];
+}
+
 export const ticketPlacement = (record: TicketRecord): Placement[] =>
 	record.idleAt > 0
 		? [{ queue: DUE_QUEUE, score: record.idleAt }]
@@ -300,6 +332,12 @@ export function laneHomePlacement(record: LaneHomeRecord): Placement[] {
 	if (record.spreadAt > 0) places.push({ queue: DUE_QUEUE, score: record.spreadAt });
 	if (isSetApart(record)) places.push({ queue: lanesQueue(record.namespace), score: 0 });
 	return places;
+}
+
+/** Due when the first of its keys is to go. */
+export function keyringPlacement(ring: KeyringRecord): Placement[] {
+	const due = earliest(ring.keys.map((key) => removalOf(ring, key)));
+	return due > 0 ? untilDue(due) : [];
 }
 
 /** Its place among the workers stays when it is seen again: a sign of life moves one entry, not two. */

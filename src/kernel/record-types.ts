@@ -4,14 +4,17 @@ import {
 	executionPlacement,
 	holdForgottenAt,
 	holdPlacement,
+	keyringPlacement,
 	laneHomePlacement,
 	ledgerPlacement,
 	type Placement,
 	quotaPlacement,
+	signalPlacement,
 	stepPlacement,
 	ticketPlacement,
 	untilDue,
 	usageKeyPlacement,
+	waitpointPlacement,
 	workerPlacement,
 } from "./placement.ts";
 import { attemptDefaults } from "./records/attempt.ts";
@@ -37,18 +40,24 @@ import {
 	type IdempotencyKeyRecord,
 	idempotencyKeyDefaults,
 } from "./records/idempotency-key.ts";
+import { KEYRING_KEY, KEYRING_SLOT, keyringDefaults } from "./records/keyring.ts";
 import { LANE_HOME_PREFIX, LANE_PREFIX, laneDefaults, laneHomeDefaults } from "./records/lane.ts";
 import { OUTBOX_PREFIX, type OutboxRecord, outboxDefaults } from "./records/outbox.ts";
 import { QUOTA_PREFIX, quotaDefaults, WINDOW_PREFIX, windowChunkDefaults } from "./records/quota.ts";
 import { decodeRecord, encodeRecord } from "./records/record.ts";
+import { countedValueDefaults, type SignalRecord, sentSignalDefaults, signalDefaults } from "./records/signal.ts";
 import { type StepRecord, stepDefaults } from "./records/step.ts";
+import { suspensionDefaults, suspensionNameDefaults } from "./records/suspension.ts";
 import { TICKET_PREFIX, ticketDefaults } from "./records/ticket.ts";
 import { TURN_PREFIX, type TurnRecord, turnDefaults, turnForgottenAt } from "./records/turn.ts";
+import { type WaitpointRecord, waitpointDefaults, waitpointNameDefaults } from "./records/waitpoint.ts";
 import { slotOfWorkers, WORKER_PREFIX, workerDefaults, workerExpiresAt } from "./records/worker.ts";
 import { tickLaneHome } from "./rules/change-lane.ts";
+import { tickKeyring } from "./rules/rotate-secret.ts";
 import { tickExecution } from "./rules/tick-execution.ts";
 import { tickBudget, tickQuota } from "./rules/tick-guard.ts";
 import { tickOutbox } from "./rules/tick-outbox.ts";
+import { tickWaitpoint } from "./rules/tick-waitpoint.ts";
 import { tickTicket } from "./tickets.ts";
 import { expiring, type Tick } from "./ticking.ts";
 
@@ -98,17 +107,32 @@ const RECORD_TYPES = {
 		decode: decodeExecution,
 		encode: encodeExecution,
 	}),
-	attempt: entry({
-		prefix: "ex_/a",
-		defaults: attemptDefaults,
-		slot: slotOfPart,
-	}),
+	attempt: entry({ prefix: "ex_/a", defaults: attemptDefaults, slot: slotOfPart }),
 	step: entry<StepRecord>({
 		prefix: "ex_/p",
 		defaults: stepDefaults,
 		slot: slotOfPart,
 		placement: stepPlacement,
 	}),
+	suspension: entry({ prefix: "ex_/u", defaults: suspensionDefaults, slot: slotOfPart }),
+	suspensionName: entry({ prefix: "ex_/k", defaults: suspensionNameDefaults, slot: slotOfPart }),
+	waitpoint: entry<WaitpointRecord>({
+		prefix: "wp_",
+		defaults: waitpointDefaults,
+		slot: trustedSlot,
+		namespace: ofRecord,
+		placement: waitpointPlacement,
+		tick: tickWaitpoint,
+	}),
+	waitpointName: entry({ prefix: "ex_/n", defaults: waitpointNameDefaults, slot: slotOfPart }),
+	signal: entry<SignalRecord>({
+		prefix: "ex_/s",
+		defaults: signalDefaults,
+		slot: slotOfPart,
+		placement: signalPlacement,
+	}),
+	sentSignal: entry({ prefix: "ex_/d", defaults: sentSignalDefaults, slot: slotOfPart }),
+	countedValue: entry({ prefix: "ex_/v", defaults: countedValueDefaults, slot: slotOfPart }),
 	grant: entry<GrantRecord>({
 		prefix: "gr_",
 		defaults: grantDefaults,
@@ -231,6 +255,14 @@ const RECORD_TYPES = {
 	}),
 	eventLog: entry({ prefix: EVENT_LOG_KEY, defaults: eventLogDefaults, isBusy: always }),
 	engines: entry({ prefix: ENGINES_KEY, defaults: enginesDefaults, slot: () => ENGINES_SLOT, isBusy: always }),
+	/** Not remembered: secrets stay no longer in memory than they are used. */
+	keyring: entry({
+		prefix: KEYRING_KEY,
+		defaults: keyringDefaults,
+		slot: () => KEYRING_SLOT,
+		placement: keyringPlacement,
+		tick: tickKeyring,
+	}),
 };
 
 export type RecordType = keyof typeof RECORD_TYPES;

@@ -84,6 +84,7 @@ export function claimedView(
 		attempt: { index: attempt.index, type: attempt.type },
 		lease: { id: lease.id, epoch: lease.epoch, expiresAt: lease.expiresAt },
 		stepCount: partsOf(record).steps,
+		signals: [],
 		tags: { ...record.tags },
 	};
 	if (input && "base64" in input) view.inputBase64 = input.base64;
