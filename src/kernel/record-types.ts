@@ -67,6 +67,8 @@ interface RecordTypeEntry<R extends object> {
 	namespace?(record: R, name: string): string;
 	/** Whether commands are likely to come for it: an engine need not remember the others. */
 	isBusy?(record: R): boolean;
+	/** Whether it may be shown to nobody: it leaves its store only for who asks for it. */
+	isSecret?: true;
 	/** Where it is queued. */
 	placement?(record: R, key: string): Placement[];
 	/** What is done when something on it is due. */
@@ -229,6 +231,7 @@ const RECORD_TYPES = {
 		prefix: KEYRING_KEY,
 		defaults: keyringDefaults,
 		slot: () => KEYRING_SLOT,
+		isSecret: true,
 		placement: keyringPlacement,
 		tick: tickKeyring,
 	}),
@@ -287,6 +290,9 @@ export function slotOfKey(key: string): number | undefined {
 	const type = typeOfKey(key);
 	return type?.slot?.(nameOf(key, type));
 }
+
+/** Whether a record may be shown to nobody. */
+export const isSecret = (key: string): boolean => typeOfKey(key)?.isSecret === true;
 
 /** Undefined for what is of no namespace. */
 export function namespaceOf(key: string, record: object): string | undefined {
