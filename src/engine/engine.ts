@@ -243,6 +243,7 @@ export class Engine {
 			clock: this.clock,
 			most,
 			onFailure: (error) => this.#unblockFailed(error),
+			nextUuid: () => this.mint.next(),
 			onTold: (record) => this.onBreach?.(record),
 		});
 	}

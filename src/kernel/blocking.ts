@@ -1,3 +1,4 @@
+import type { ExecutionRecord } from "./records/execution.ts";
 import type { StateFields } from "./state.ts";
 
 /** Why work that is ready otherwise is set aside, and what its state says of that. */
@@ -8,6 +9,10 @@ export const BLOCKING_CAUSES = {
 } as const satisfies Record<string, Partial<StateFields>>;
 
 export type BlockingCause = keyof typeof BLOCKING_CAUSES;
+
+/** The budget that paused an execution and asks whether it may go on; it waits for that budget like what is set aside. */
+export const pausingBudget = ({ suspension }: Pick<ExecutionRecord, "suspension">): string | undefined =>
+	suspension?.budget;
 
 /** What keeps an execution set aside; undefined when nothing of the kind does. */
 export function blockingCauseOf({ lifecyclePhase, eligibilityState }: StateFields): BlockingCause | undefined {

@@ -15,6 +15,7 @@ import { create } from "./rules/create.ts";
 import { createMany } from "./rules/create-many.ts";
 import { createBudget, deleteBudget, patchBudget, resetBudget } from "./rules/define-budget.ts";
 import { createQuota, deleteQuota, patchQuota } from "./rules/define-quota.ts";
+import { createWaitpoint } from "./rules/create-waitpoint.ts";
 import { fail } from "./rules/fail.ts";
 import { acceptGrant, grant } from "./rules/grant.ts";
 import { delay, release } from "./rules/hand-back.ts";
@@ -24,6 +25,9 @@ import { probeWrite } from "./rules/probe-write.ts";
 import { progress } from "./rules/progress.ts";
 import { recount } from "./rules/recount.ts";
 import { beat, registerWorker, removeWorker } from "./rules/register-worker.ts";
+import { resume } from "./rules/resume.ts";
+import { approve, signal } from "./rules/signal.ts";
+import { suspend } from "./rules/suspend.ts";
 import { releaseSpend } from "./rules/release-spend.ts";
 import { remove } from "./rules/remove.ts";
 import { renew } from "./rules/renew.ts";
@@ -50,6 +54,11 @@ const rules = {
 	delay,
 	release,
 	progress,
+	suspend,
+	createWaitpoint,
+	signal,
+	approve,
+	resume,
 	cancel,
 	revokeLease,
 	changePriority,

@@ -1,12 +1,14 @@
 import { isGuarded } from "./admission/guards.ts";
-import { type BlockingCause, blockingCauseOf } from "./blocking.ts";
+import { type BlockingCause, blockingCauseOf, pausingBudget } from "./blocking.ts";
 import { type BudgetRecord, LEDGER_PREFIX, type LedgerEntryRecord, type UsageKeyRecord } from "./records/budget.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
 import { type GuardKind, type GuardName, type GuardRecord, guardPartSubject, guardSubject } from "./records/guard.ts";
 import { type HoldRecord, holdSubject } from "./records/hold.ts";
 import { type KeyringRecord, removalOf } from "./records/keyring.ts";
 import { isSetApart, type LaneHomeRecord } from "./records/lane.ts";
+import { type SignalRecord, signalSubject } from "./records/signal.ts";
 import { fairQueue, type TicketRecord } from "./records/ticket.ts";
+import type { WaitpointRecord } from "./records/waitpoint.ts";
 import { type WorkerRecord, workerExpiresAt } from "./records/worker.ts";
 import { type PublicState, publicState } from "./state.ts";
 import { timersOf } from "./timers.ts";
@@ -219,6 +221,9 @@ export function executionPlacement(record: ExecutionRecord): Placement[] {
 		places.push({ queue, score: queueScore(record) });
 		return places;
 	}
+	const paused = pausingBudget(record);
+	if (paused !== undefined)
+		places.push({ queue: waitersQueue("budget", record.namespace, paused), score: turnScore(record) });
 	const cause = blockingCauseOf(record);
 	if (cause === "route") places.push({ queue: routeQueue(record), score: queueScore(record) });
 	else if (cause)
@@ -280,6 +285,32 @@ export function usageKeyPlacement(record: UsageKeyRecord, key: string): Placemen
 		{ queue: DUE_QUEUE, score: record.expiresAt },
 		{ queue: usageKeysQueue(namespace, id), score: record.expiresAt },
 	];
+}
+
+/** The waitpoints of an execution, in the order they were made. */
+export const waitpointsQueue = (executionId: string): string => `waitpoints,${executionId}`;
+
+/** Waitpoints of a namespace at which something waits, longest first. */
+export const inboxQueue = (namespace: string): string => `inbox,${namespace}`;
+
+/** Signals that came to a waitpoint before anything waited at it. */
+export const bufferedQueue = (waitpointId: string): string => `buffered,${waitpointId}`;
+
+/** Signals that a suspension of an execution has counted. */
+export const countedQueue = (executionId: string, suspension: number): string => `counted,${executionId},${suspension}`;
+
+export function waitpointPlacement(record: WaitpointRecord): Placement[] {
+	const places: Placement[] = [{ queue: waitpointsQueue(record.executionId), score: record.number }];
+	if (record.closedAt > 0) return places;
+	if (record.suspension > 0) places.push({ queue: inboxQueue(record.namespace), score: record.activatedAt });
+	else if (record.expiresAt > 0) places.push({ queue: DUE_QUEUE, score: record.expiresAt });
+	return places;
+}
+
+export function signalPlacement({ effect, suspension, leaves, waitpointId }: SignalRecord, key: string): Placement[] {
+	const { executionId, number } = signalSubject(key);
+	if (suspension === 0) return effect === "buffered" ? [{ queue: bufferedQueue(waitpointId), score: number }] : [];
+	return leaves.length > 0 ? [{ queue: countedQueue(executionId, suspension), score: number }] : [];
 }
 
 export const ticketPlacement = (record: TicketRecord): Placement[] =>

@@ -1,3 +1,5 @@
+import type { TimeoutBehavior } from "./records/execution.ts";
+
 /** What a caller may say about retries, timeouts and keeping; every part is optional. */
 
 export interface FixedBackoff {
@@ -23,8 +25,10 @@ export interface RetryPolicy {
 export interface Policy {
 	retry?: RetryPolicy;
 	timeouts?: { attemptMs?: number; queueMs?: number; deadlineMs?: number };
+	suspension?: { defaultTimeoutMs?: number; timeoutBehavior?: TimeoutBehavior };
 	maxReclaims?: number;
 	maxReplays?: number;
+	maxSignals?: number;
 	retentionMs?: number;
 	dedupWindowMs?: number;
 }
@@ -32,6 +36,7 @@ export interface Policy {
 export const DEFAULT_MAX_RETRIES = 3;
 export const DEFAULT_MAX_RECLAIMS = 100;
 export const DEFAULT_MAX_REPLAYS = 10;
+export const DEFAULT_MAX_SIGNALS = 10_000;
 export const DEFAULT_DEDUP_WINDOW_MS = 86_400_000;
 const DEFAULT_BACKOFF = { type: "exponential", initialMs: 1000, maxMs: 60_000, multiplier: 2, jitter: true } as const;
 
@@ -72,15 +77,18 @@ function backoffDelay(backoff: FixedBackoff | ExponentialBackoff, retries: numbe
 }
 
 /** What a policy says that it would not mean anyway; undefined when that is nothing. */
-export function policyWithoutDefaults({ retry, timeouts, ...rest }: Policy): Policy | undefined {
+export function policyWithoutDefaults({ retry, timeouts, suspension, ...rest }: Policy): Policy | undefined {
 	const said: Policy = without(rest, {
 		maxReclaims: DEFAULT_MAX_RECLAIMS,
 		maxReplays: DEFAULT_MAX_REPLAYS,
+		maxSignals: DEFAULT_MAX_SIGNALS,
 		dedupWindowMs: DEFAULT_DEDUP_WINDOW_MS,
 	});
 	// That there is one says something, even if it is empty: without it nothing is retried.
 	if (retry) said.retry = retryWithoutDefaults(retry);
 	if (timeouts && !isEmpty(timeouts)) said.timeouts = timeouts;
+	const paused = suspension && without(suspension, { timeoutBehavior: "fail" });
+	if (paused && !isEmpty(paused)) said.suspension = paused;
 	return isEmpty(said) ? undefined : said;
 }
 

@@ -5,7 +5,7 @@ import { isClaimable } from "./placement.ts";
 import type { OnHard } from "./records/budget.ts";
 import { type ExecutionRecord, eligibleSince, type LeaseEnd } from "./records/execution.ts";
 import type { LaneRecord, LaneState } from "./records/lane.ts";
-import { hasEnded, type OwnershipState, type StateFields } from "./state.ts";
+import { type BlockingReason, hasEnded, type OwnershipState, type StateFields } from "./state.ts";
 
 /** What a reader is told beyond the stored fields. */
 
@@ -55,9 +55,31 @@ export function describeBlocking(record: ExecutionRecord, lane: LaneRecord): str
 			return `retry ${record.retries} at ${until} after: ${record.failure?.reason ?? "a failure"}`;
 		case "waiting_for_resume_delay":
 			return `resumes at ${until}`;
+		case "waiting_for_signal":
+		case "waiting_for_approval":
+		case "waiting_for_callback":
+		case "waiting_for_tool_result":
+		case "paused_by_operator":
+		case "paused_by_policy":
+			return describeSuspension(record);
 		default:
 			return "";
 	}
+}
+
+const WAITING_WORDS: Partial<Record<BlockingReason, string>> = {
+	waiting_for_signal: "waiting for a signal",
+	waiting_for_approval: "waiting for approval",
+	waiting_for_callback: "waiting for a callback",
+	waiting_for_tool_result: "waiting for a tool's result",
+	paused_by_operator: "paused until an operator resumes it",
+	paused_by_policy: "paused by policy",
+};
+
+function describeSuspension({ blockingReason, suspension }: ExecutionRecord): string {
+	const words = WAITING_WORDS[blockingReason] ?? "suspended";
+	const { timeoutAt } = suspension ?? {};
+	return timeoutAt === undefined ? words : `${words} until ${new Date(timeoutAt).toISOString()}`;
 }
 
 /** The result a reader may have, which only work that succeeded has. */

@@ -9,9 +9,11 @@ import {
 	ledgerPlacement,
 	type Placement,
 	quotaPlacement,
+	signalPlacement,
 	ticketPlacement,
 	untilDue,
 	usageKeyPlacement,
+	waitpointPlacement,
 	workerPlacement,
 } from "./placement.ts";
 import { attemptDefaults } from "./records/attempt.ts";
@@ -42,14 +44,23 @@ import { LANE_HOME_PREFIX, LANE_PREFIX, laneDefaults, laneHomeDefaults } from ".
 import { OUTBOX_PREFIX, type OutboxRecord, outboxDefaults } from "./records/outbox.ts";
 import { QUOTA_PREFIX, quotaDefaults, WINDOW_PREFIX, windowChunkDefaults } from "./records/quota.ts";
 import { decodeRecord, encodeRecord } from "./records/record.ts";
+import {
+	countedValueDefaults,
+	type SignalRecord,
+	sentSignalDefaults,
+	signalDefaults,
+} from "./records/signal.ts";
+import { suspensionDefaults, suspensionNameDefaults } from "./records/suspension.ts";
 import { TICKET_PREFIX, ticketDefaults } from "./records/ticket.ts";
 import { TURN_PREFIX, type TurnRecord, turnDefaults, turnForgottenAt } from "./records/turn.ts";
+import { type WaitpointRecord, waitpointDefaults, waitpointNameDefaults } from "./records/waitpoint.ts";
 import { slotOfWorkers, WORKER_PREFIX, workerDefaults, workerExpiresAt } from "./records/worker.ts";
 import { tickLaneHome } from "./rules/change-lane.ts";
 import { tickKeyring } from "./rules/rotate-secret.ts";
 import { tickExecution } from "./rules/tick-execution.ts";
 import { tickBudget, tickQuota } from "./rules/tick-guard.ts";
 import { tickOutbox } from "./rules/tick-outbox.ts";
+import { tickWaitpoint } from "./rules/tick-waitpoint.ts";
 import { tickTicket } from "./tickets.ts";
 import { expiring, type Tick } from "./ticking.ts";
 
@@ -86,6 +97,8 @@ const ofRecord = ({ namespace }: { namespace: string }): string => namespace;
 /** Namespaces hold no colon. */
 const upToColon = (_: object, name: string): string => name.slice(0, name.indexOf(":"));
 
+const slotOfPart = (key: string): number => trustedSlot(key.slice(0, key.indexOf("/")));
+
 /** Every type of record, with everything about it. What a store holds beyond these was written by a later version. */
 const RECORD_TYPES = {
 	execution: entry<ExecutionRecord>({
@@ -99,11 +112,26 @@ const RECORD_TYPES = {
 		decode: decodeExecution,
 		encode: encodeExecution,
 	}),
-	attempt: entry({
-		prefix: "ex_/a",
-		defaults: attemptDefaults,
-		slot: (key) => trustedSlot(key.slice(0, key.indexOf("/"))),
+	attempt: entry({ prefix: "ex_/a", defaults: attemptDefaults, slot: slotOfPart }),
+	suspension: entry({ prefix: "ex_/u", defaults: suspensionDefaults, slot: slotOfPart }),
+	suspensionName: entry({ prefix: "ex_/k", defaults: suspensionNameDefaults, slot: slotOfPart }),
+	waitpoint: entry<WaitpointRecord>({
+		prefix: "wp_",
+		defaults: waitpointDefaults,
+		slot: trustedSlot,
+		namespace: ofRecord,
+		placement: waitpointPlacement,
+		tick: tickWaitpoint,
 	}),
+	waitpointName: entry({ prefix: "ex_/n", defaults: waitpointNameDefaults, slot: slotOfPart }),
+	signal: entry<SignalRecord>({
+		prefix: "ex_/s",
+		defaults: signalDefaults,
+		slot: slotOfPart,
+		placement: signalPlacement,
+	}),
+	sentSignal: entry({ prefix: "ex_/d", defaults: sentSignalDefaults, slot: slotOfPart }),
+	countedValue: entry({ prefix: "ex_/v", defaults: countedValueDefaults, slot: slotOfPart }),
 	grant: entry<GrantRecord>({
 		prefix: "gr_",
 		defaults: grantDefaults,

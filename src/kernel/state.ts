@@ -83,6 +83,7 @@ export const STATES_IN_USE = [
 	"delayed",
 	"rate_limited",
 	"active",
+	"suspended",
 	"completed",
 	"failed",
 	"cancelled",
@@ -183,6 +184,16 @@ export const claimed = (): StateFields => ({
 	blockingReason: "none",
 	terminalOutcome: "none",
 	attemptState: "running_attempt",
+});
+
+/** Waits for a signal, a person or a time, and holds nothing. */
+export const suspended = (reason: BlockingReason): StateFields => ({
+	lifecyclePhase: "suspended",
+	ownershipState: "unowned",
+	eligibilityState: "not_applicable",
+	blockingReason: reason,
+	terminalOutcome: "none",
+	attemptState: "attempt_interrupted",
 });
 
 export const ended = (outcome: Exclude<TerminalOutcome, "none">, ran: boolean): StateFields => ({

@@ -27,6 +27,9 @@ export const DUTIES = [
 	"hold_memory",
 	"turn_memory",
 	"secret_removal",
+	"suspension_timeout",
+	"suspension_replay",
+	"pending_waitpoint_expiry",
 ] as const;
 
 export type Duty = (typeof DUTIES)[number];
@@ -56,6 +59,10 @@ export function timersOf(record: ExecutionRecord): Timer[] {
 		}
 		timers.push({ duty: "lease_expiry", at: record.lease.expiresAt });
 	} else {
+		const { suspension } = record;
+		if (suspension?.isReplaying) timers.push({ duty: "suspension_replay", at: 0 });
+		else if (suspension?.timeoutAt !== undefined && !suspension.isEscalated)
+			timers.push({ duty: "suspension_timeout", at: suspension.timeoutAt });
 		if (record.hold && record.hold.until > 0) timers.push({ duty: "admission_repair", at: record.hold.until });
 		if (record.grant) timers.push({ duty: "grant_expiry", at: record.grant.expiresAt });
 		if (record.eligibilityState === "not_eligible_until_time")

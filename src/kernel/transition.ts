@@ -1,8 +1,9 @@
-import { returnHold } from "./admission/returning.ts";
+import { returnWhatIsOver } from "./admission/returning.ts";
 import type { EmittedEvent, EventBody, EventType } from "./events.ts";
 import type { Attempt, AttemptEnd, ExecutionRecord, LeaseEnd } from "./records/execution.ts";
 import { amendExecution, executionKey } from "./records/execution.ts";
 import { ended, type TerminalOutcome } from "./state.ts";
+import { endSuspension } from "./suspension/ending.ts";
 import { ensureTicket, needsTicket } from "./tickets.ts";
 import type { Tx } from "./tx.ts";
 
@@ -41,7 +42,9 @@ export function transition(
 ): ExecutionRecord {
 	changes.events = record.events + events.length;
 	const next = amendExecution(record, changes);
-	if (record.hold !== null && next.hold === null) returnHold(tx, record, deed.now);
+	if (record.hold !== null || record.kept !== null) returnWhatIsOver(tx, record, next, deed.now);
+	// Whoever resumed it, or let it time out, has said so already; it ends with its execution otherwise.
+	if (record.suspension !== null && next.suspension === null) endSuspension(tx, record, "execution_ended", deed.now);
 	let seq = record.events;
 	for (const event of events) tell(tx, next, ++seq, deed, event);
 	tx.put(executionKey(next.id), next);
@@ -79,6 +82,7 @@ export function takeLease(
 	interrupted.usedMs = (attempt.usedMs ?? 0) + Math.max(0, now - lease.acquiredAt);
 	changes.lease = null;
 	changes.hold = null;
+	changes.kept = null;
 	changes.lastLease = end;
 	changes.attempt = interrupted;
 }
@@ -151,6 +155,8 @@ export function ending(
 	changes.hold = null;
 	changes.blockedOn = "";
 	changes.turn = 0;
+	changes.suspension = null;
+	changes.kept = null;
 	changes.blockingDetail = "";
 	changes.blockedAt = 0;
 	return changes;

@@ -1,6 +1,6 @@
 import { FlowFabricError } from "../../contract/errors.ts";
 import type { AdmissionTerms } from "../../kernel/admission/admitting.ts";
-import { guardsOf, guardText, wantedOf } from "../../kernel/admission/guards.ts";
+import { guardsToAsk, guardText, wantedOf } from "../../kernel/admission/guards.ts";
 import type { HoldAnswer, HoldRefusal, HoldRequest } from "../../kernel/admission/holding.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import { type GuardName, slotOfGuard } from "../../kernel/records/guard.ts";
@@ -36,6 +36,8 @@ interface Candidate {
 	/** How many of them have. */
 	passed: number;
 	admittedAt: number;
+	/** Quotas whose slots it keeps when it is suspended. */
+	keeps: string[];
 	fate: Settlement["fate"] | undefined;
 }
 
@@ -52,7 +54,7 @@ export class Admissions {
 
 	async ask(held: readonly ExecutionRecord[], isGrant: boolean, round: AdmissionRound): Promise<Settlement[]> {
 		const candidates = held.map((record): Candidate => {
-			return { record, guards: guardsOf(record), passed: 0, admittedAt: 0, fate: undefined };
+			return { record, guards: guardsToAsk(record), passed: 0, admittedAt: 0, keeps: [], fate: undefined };
 		});
 		for (;;) {
 			const asked = nextOf(candidates, round);
@@ -102,7 +104,8 @@ function nextOf(candidates: readonly Candidate[], { unreadable, refused }: Admis
 		if (candidate.fate !== undefined) continue;
 		const guard = candidate.guards[candidate.passed];
 		if (!guard) {
-			candidate.fate = { admittedAt: candidate.admittedAt };
+			const { admittedAt, keeps } = candidate;
+			candidate.fate = keeps.length > 0 ? { admittedAt, keeps } : { admittedAt };
 			continue;
 		}
 		const name = guardText(guard);
@@ -131,6 +134,7 @@ function hear(candidate: Candidate, guard: GuardName, answer: HoldAnswer | undef
 		if (refusal.isForAll) round.refused.set(guardText(guard), refusal);
 	} else {
 		candidate.passed += 1;
+		if (answer.keeps) candidate.keeps.push(guard.id);
 		candidate.admittedAt = Math.max(candidate.admittedAt, answer.admittedAt);
 	}
 }

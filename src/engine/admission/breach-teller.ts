@@ -14,6 +14,7 @@ import { PARTITION_PATIENCE_MS } from "../partition/store-line.ts";
 export interface BreachTellerOptions {
 	runners: readonly PartitionRunner[];
 	kernel: Kernel;
+	nextUuid(): string;
 	/** Told of holders that go on, whom nothing else tells. */
 	onTold(record: ExecutionRecord): void;
 }
@@ -69,7 +70,8 @@ export class BreachTeller {
 		return records.flatMap(({ key, version, doc }) => {
 			if (version === 0) return [];
 			const { executionId } = this.#options.kernel.decode(key, doc) as HoldRecord;
-			return executionId === "" ? [] : [{ executionId, holdId: holdSubject(key).holdId }];
+			const { nextUuid } = this.#options;
+			return executionId === "" ? [] : [{ executionId, holdId: holdSubject(key).holdId, uuids: [nextUuid(), nextUuid()] }];
 		});
 	}
 
@@ -94,4 +96,5 @@ export class BreachTeller {
 interface Holder {
 	executionId: string;
 	holdId: string;
+	uuids: readonly string[];
 }

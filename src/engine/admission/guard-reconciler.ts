@@ -111,6 +111,7 @@ export class GuardReconciler implements Scanner {
 			const { holdId } = holdSubject(key);
 			const execution = executions.get(executionId);
 			if (execution === "unreadable" || execution?.hold?.id === holdId) return [];
+			if (execution?.kept?.some((slot) => slot.holdId === holdId)) return [];
 			return [{ executionId, holdId, message: "used" }];
 		});
 	}

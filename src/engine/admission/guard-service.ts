@@ -20,6 +20,7 @@ export interface GuardServiceOptions {
 	most: number | undefined;
 	/** What waits could not be released; it is tried again. */
 	onFailure(error: unknown): void;
+	nextUuid(): string;
 	/** Told of holders that go on after a breach, whom nothing else tells. */
 	onTold(record: ExecutionRecord): void;
 }
@@ -36,14 +37,14 @@ export class GuardService {
 	readonly releaser: GuardReleaser;
 	readonly #breaches: BreachTeller;
 
-	constructor({ runners, kernel, clock, most = MOST_GUARDS, onFailure, onTold }: GuardServiceOptions) {
+	constructor({ runners, kernel, clock, most = MOST_GUARDS, onFailure, nextUuid, onTold }: GuardServiceOptions) {
 		const runnerOf = (slot: number) => runners[slot % runners.length] as PartitionRunner;
 		this.most = most;
 		this.directory = new GuardDirectory({ runners, kernel, clock });
 		this.admissions = new Admissions(runnerOf);
 		this.outbox = new OutboxSender(runnerOf, clock);
 		this.releaser = new GuardReleaser({ runners, kernel, onFailure });
-		this.#breaches = new BreachTeller({ runners, kernel, onTold });
+		this.#breaches = new BreachTeller({ runners, kernel, nextUuid, onTold });
 	}
 
 	get idle(): boolean {

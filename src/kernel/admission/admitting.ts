@@ -7,8 +7,8 @@ import { makeTurn, turnKey } from "../records/turn.ts";
 import { blocked, eligible } from "../state.ts";
 import { type Deed, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
-import { areHere, guardsOf, guardText, wantedOf } from "./guards.ts";
-import { type HoldRefusal, type Jitter, refusalBy, take } from "./holding.ts";
+import { areHere, guardsToAsk, guardText, wantedOf } from "./guards.ts";
+import { type HoldRefusal, type Jitter, keepsSlot, refusalBy, take } from "./holding.ts";
 import { returnHold } from "./returning.ts";
 
 /**
@@ -60,7 +60,7 @@ export function admit(
 	deed: Deed,
 ): AdmissionStep {
 	const { now } = deed;
-	const guards = guardsOf(record);
+	const guards = guardsToAsk(record);
 	if (guards.some((guard) => terms.unreadable.has(guardText(guard)))) return { step: "passed" };
 	const id = holdIdOf(record, uuid);
 	if (!terms.isAlone || !areHere(tx, guards)) {
@@ -82,7 +82,9 @@ export function admit(
 		const request = { executionId: record.id, holdId: id, until: now, ...(wanted ? { wanted } : undefined) };
 		take(tx, guard, isGrant ? { ...request, isGrant } : request, now);
 	}
-	return { step: "admitted", hold: { id, until: 0, admittedAt: now } };
+	const keeps = guards.filter((guard) => keepsSlot(tx, guard)).map((guard) => guard.id);
+	const hold: Hold = { id, until: 0, admittedAt: now };
+	return { step: "admitted", hold: keeps.length > 0 ? { ...hold, keeps } : hold };
 }
 
 /** Admission came to nothing: it is back in its queue, and what was taken for it goes back. */
@@ -102,7 +104,7 @@ export function refuseAdmission(
 	refusal: HoldRefusal,
 	deed: Deed,
 ): ExecutionRecord {
-	const guards = guardsOf(record);
+	const guards = guardsToAsk(record);
 	const taken = guards.findIndex(({ kind, id }) => kind === by.kind && id === by.id);
 	returnHold(tx, record, deed.now, taken < 0 ? guards : guards.slice(0, taken));
 	return setAside(tx, amend(record, { hold: null }), by, refusal, deed);

@@ -15,6 +15,16 @@ export function guardsOf({ namespace, budgets, quotas }: ExecutionRecord): Guard
 	return guards;
 }
 
+export const isKept = (kept: ExecutionRecord["kept"], quota: string): boolean =>
+	kept?.some((slot) => slot.quota === quota) ?? false;
+
+/** What has yet to admit an execution: slots it kept over a suspension it has already. */
+export function guardsToAsk(record: ExecutionRecord): GuardName[] {
+	const { kept } = record;
+	const guards = guardsOf(record);
+	return kept ? guards.filter(({ kind, id }) => kind === "budget" || !isKept(kept, id)) : guards;
+}
+
 /** What an execution wants reserved of a budget. */
 export const wantedOf = ({ reserve }: ExecutionRecord, { kind, id }: GuardName): Amounts | undefined =>
 	kind === "budget" && reserve && Object.hasOwn(reserve, id) ? reserve[id] : undefined;

@@ -27,8 +27,8 @@ export interface HoldRequest {
 	isGrant?: true;
 }
 
-/** What it is answered; refusals are for a person to read. */
-export type HoldAnswer = { admittedAt: number } | { refused: HoldRefusal } | { late: true };
+/** What it is answered; refusals are for a person to read. `keeps` says that the slot is kept when the execution is suspended. */
+export type HoldAnswer = { admittedAt: number; keeps?: true } | { refused: HoldRefusal } | { late: true };
 
 export interface HoldRefusal {
 	detail: string;
@@ -107,13 +107,20 @@ export function take(
 /** What one budget or quota answers to a request. A request made before is answered as it was. */
 export function ask(tx: Tx, guard: GuardName, request: HoldRequest, now: number, jitter: Jitter): HoldAnswer {
 	const known = tx.getFresh(holdKey(guard, request.holdId));
-	if (known) return known.givenBackAt > 0 ? { late: true } : { admittedAt: known.since };
+	if (known) return known.givenBackAt > 0 ? { late: true } : admitted(tx, guard, known.since);
 	if (request.until <= now) return { late: true };
 	const refused = refusalBy(tx, guard, request.wanted, now, jitter);
 	if (refused !== undefined) return { refused };
 	take(tx, guard, request, now);
-	return { admittedAt: now };
+	return admitted(tx, guard, now);
 }
+
+const admitted = (tx: Tx, guard: GuardName, admittedAt: number): HoldAnswer =>
+	keepsSlot(tx, guard) ? { admittedAt, keeps: true } : { admittedAt };
+
+/** Whether an execution keeps what it has of this when it is suspended. */
+export const keepsSlot = (tx: Tx, { kind, namespace, id }: GuardName): boolean =>
+	kind === "quota" && (tx.get(quotaKey(namespace, id))?.holdWhileSuspended ?? false);
 
 /**
  * Takes back what was given. What is given back before it was taken is marked, so that it is not taken later; that may be

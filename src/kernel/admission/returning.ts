@@ -2,7 +2,7 @@ import type { ExecutionRecord } from "../records/execution.ts";
 import { type GuardName, slotOfGuard } from "../records/guard.ts";
 import { makeOutbox, type OutboxRecord, outboxKey } from "../records/outbox.ts";
 import type { Tx } from "../tx.ts";
-import { guardsOf } from "./guards.ts";
+import { guardsOf, guardsToAsk, isKept } from "./guards.ts";
 import { giveBack } from "./holding.ts";
 import { forgetSpender } from "./ledger.ts";
 
@@ -17,14 +17,41 @@ export function returnHold(
 	tx: Tx,
 	record: ExecutionRecord,
 	now: number,
-	guards: readonly GuardName[] = guardsOf(record),
+	guards: readonly GuardName[] = guardsToAsk(record),
 ): void {
-	const { id: executionId, hold, lease } = record;
+	const { hold, lease } = record;
 	if (!hold) return;
-	for (const guard of guards) {
-		if (tx.isHere(slotOfGuard(guard))) giveBack(tx, guard, hold.id, !lease, now);
-		else post(tx, guard, { executionId, holdId: hold.id, message: lease ? "used" : "unused" }, hold.id, now);
+	for (const guard of guards) giveBackAt(tx, guard, record, hold.id, !lease, now);
+}
+
+/** What an execution had and has no more goes back; slots that it keeps while it is suspended do not. */
+export function returnWhatIsOver(tx: Tx, record: ExecutionRecord, next: ExecutionRecord, now: number): void {
+	const { kept } = next;
+	if (record.hold !== null && next.hold === null) {
+		const guards = guardsToAsk(record).filter(({ kind, id }) => kind === "budget" || !isKept(kept, id));
+		returnHold(tx, record, now, guards);
 	}
+	if (record.kept !== null && kept !== record.kept) returnKept(tx, record, kept, now);
+}
+
+function returnKept(tx: Tx, record: ExecutionRecord, still: ExecutionRecord["kept"], now: number): void {
+	const { namespace, kept } = record;
+	for (const { quota, holdId } of kept ?? []) {
+		if (isKept(still, quota)) continue;
+		giveBackAt(tx, { kind: "quota", namespace, id: quota }, record, holdId, false, now);
+	}
+}
+
+function giveBackAt(
+	tx: Tx,
+	guard: GuardName,
+	{ id: executionId }: ExecutionRecord,
+	holdId: string,
+	isUnused: boolean,
+	now: number,
+): void {
+	if (tx.isHere(slotOfGuard(guard))) giveBack(tx, guard, holdId, isUnused, now);
+	else post(tx, guard, { executionId, holdId, message: isUnused ? "unused" : "used" }, holdId, now);
 }
 
 /** An execution goes: what it spent is no longer told by its name. */

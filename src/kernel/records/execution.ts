@@ -56,6 +56,8 @@ export interface Hold {
 	until: number;
 	/** When the last of them admitted it. */
 	admittedAt: number;
+	/** Quotas whose slots it keeps when it is suspended. */
+	keeps?: readonly string[];
 	/** A budget refused a report before there was a lease: whoever gets it is told then. */
 	breach?: BudgetBreach;
 }
@@ -123,11 +125,10 @@ export interface Suspension {
 export const TIMEOUT_BEHAVIORS = ["fail", "cancel", "expire", "resume", "escalate"] as const;
 export type TimeoutBehavior = (typeof TIMEOUT_BEHAVIORS)[number];
 
-/** Slots that quotas let an execution keep while it is suspended, under the id they were taken with. */
-export interface KeptSlots {
+/** A slot that a quota let an execution keep when it was suspended, under the id it was taken with. */
+export interface KeptSlot {
+	quota: string;
 	holdId: string;
-	quotas: readonly string[];
-	since: number;
 }
 
 /** What an execution has in records of its own. */
@@ -212,8 +213,8 @@ export interface ExecutionRecord {
 
 	/** What it waits for; null when it is not suspended. */
 	suspension: Suspension | null;
-	/** Slots kept over a suspension, until a lease that follows ends in another way. */
-	kept: KeptSlots | null;
+	/** Slots kept over a suspension, until a lease that follows ends in another way; null for none. */
+	kept: readonly KeptSlot[] | null;
 	/** Null for work that has nothing but itself. */
 	parts: Parts | null;
 

@@ -1,10 +1,12 @@
 import { blockFor } from "../admission/admitting.ts";
-import { BLOCKING_CAUSES, type BlockingCause, blockingCauseOf } from "../blocking.ts";
+import { BLOCKING_CAUSES, type BlockingCause, blockingCauseOf, pausingBudget } from "../blocking.ts";
 import { Candidates } from "../candidates.ts";
 import type { Outcome } from "../outcome.ts";
 import { executionPlacement } from "../placement.ts";
 import { type ExecutionRecord, executionKey } from "../records/execution.ts";
 import { eligible } from "../state.ts";
+import { currentSuspension } from "../suspension/ending.ts";
+import { resume } from "../suspension/resuming.ts";
 import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 
@@ -59,7 +61,14 @@ export function unblock(tx: Tx, { cause, queue, actor, ...command }: UnblockComm
 	let moved = 0;
 	for (const key of keys) {
 		const record = tx.getReadable(executionKey(key));
-		if (!record || blockingCauseOf(record) !== cause || !standsIn(record, queue)) continue;
+		if (!record || !standsIn(record, queue)) continue;
+		const suspension = pausingBudget(record) === undefined ? undefined : currentSuspension(tx, record);
+		if (suspension) {
+			resume(tx, record, suspension, { by: "admitted" }, { now, actor });
+			moved += 1;
+			continue;
+		}
+		if (blockingCauseOf(record) !== cause) continue;
 		const changes: Partial<ExecutionRecord> = eligible(record.attemptState);
 		changes.blockedOn = "";
 		changes.blockingDetail = "";

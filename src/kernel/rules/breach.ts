@@ -1,3 +1,5 @@
+import { endAdmission } from "../admission/admitting.ts";
+import { refusing } from "../admission/waiting.ts";
 import type { Outcome } from "../outcome.ts";
 import { budgetKey, type OnHard } from "../records/budget.ts";
 import {
@@ -10,7 +12,9 @@ import {
 import { amend } from "../records/record.ts";
 import { type Deed, ending, leaseEvent, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
+import { pauseByBudget } from "../suspension/budget-pause.ts";
 import { endCancelled } from "./cancel.ts";
+import { lapseGrant } from "./grant.ts";
 
 /** How long the holder of work that a budget cancels has to end it. */
 const GRACE_MS = 30_000;
@@ -22,7 +26,8 @@ export interface BreachCommand {
 	action: OnHard;
 	/** Why, for a person. */
 	reason: string;
-	holders: readonly { executionId: string; holdId: string }[];
+	/** `uuids` are for the suspension of one that the budget pauses, and for its waitpoint. */
+	holders: readonly { executionId: string; holdId: string; uuids: readonly string[] }[];
 	actor: string;
 }
 
@@ -39,11 +44,12 @@ export function breach(tx: Tx, command: BreachCommand, now: number): BreachOutco
 	const deed = { now, actor };
 	const told: ExecutionRecord[] = [];
 	tx.expect(holders.map(({ executionId }) => executionKey(executionId)));
-	for (const { executionId, holdId } of holders) {
+	for (const { executionId, holdId, uuids } of holders) {
 		const record = tx.get(executionKey(executionId));
 		if (!record || record.hold?.id !== holdId || isTold(record, breached)) continue;
 		if (action === "fail") failBy(tx, record, breached, reason, deed);
 		else if (action === "cancel") cancelBy(tx, record, breached, reason, deed);
+		else if (action === "suspend") suspendBy(tx, record, breached, reason, uuids, deed);
 		else if (record.lease) {
 			const next = amendExecution(record, { lease: { ...record.lease, breach: breached } });
 			tx.put(executionKey(record.id), next);
@@ -87,6 +93,21 @@ function cancelBy(tx: Tx, record: ExecutionRecord, breached: BudgetBreach, reaso
 	transition(tx, record, { lease, cancel: { ...request, deadlineAt } }, deed, event);
 }
 
+/** What was not leased yet goes back to its queue: the budget will refuse it there. */
+function suspendBy(
+	tx: Tx,
+	record: ExecutionRecord,
+	breached: BudgetBreach,
+	reason: string,
+	uuids: readonly string[],
+	deed: Deed,
+): void {
+	if (record.cancel && record.lease) endCancelled(tx, record, "revoked", deed);
+	else if (record.lease) pauseByBudget(tx, record, breached, reason, uuids, deed);
+	else if (record.grant) lapseGrant(tx, record, deed);
+	else endAdmission(tx, record, deed);
+}
+
 function noteBreach(changes: Partial<ExecutionRecord>, breached: BudgetBreach): void {
 	const end: LeaseEnd | null | undefined = changes.lastLease;
 	if (end) end.breach = breached;
@@ -100,9 +121,12 @@ export interface BreachToldCommand {
 }
 
 /** All holders have been told; of a later breach they are still to be. */
-export function breachTold(tx: Tx, { namespace, id, number }: BreachToldCommand): Outcome {
+export function breachTold(tx: Tx, { namespace, id, number }: BreachToldCommand, now: number): Outcome {
 	const key = budgetKey(namespace, id);
 	const budget = tx.get(key);
-	if (budget?.breach?.number === number) tx.put(key, amend(budget, { breach: null }));
+	if (budget?.breach?.number !== number) return { ok: true };
+	const told = amend(budget, { breach: null });
+	// What it paused waits for it from now on.
+	tx.put(key, budget.onHard === "suspend" ? refusing(told, now) : told);
 	return { ok: true };
 }

@@ -8,7 +8,7 @@ import { type ExecutionRecord, executionKey, type Hold } from "../records/execut
 import { type GrantRecord, grantKey, makeGrant } from "../records/grant.ts";
 import { laneKey } from "../records/lane.ts";
 import { amend } from "../records/record.ts";
-import { granted } from "../state.ts";
+import { eligible, granted } from "../state.ts";
 import { type Deed, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import {
@@ -133,4 +133,13 @@ export function acceptGrant(tx: Tx, command: AcceptGrantCommand, now: number): A
 	const execution = lease(tx, record, leasing, uuid, now);
 	tx.put(grantKey(grantId), amend(known, { leaseId: execution.lease?.id ?? "" }));
 	return { ok: true, execution };
+}
+
+/** Nobody accepted it in time: it goes back to where it stood. */
+export function lapseGrant(tx: Tx, record: ExecutionRecord, deed: Deed): void {
+	const { id = "", instanceId = "" } = record.grant ?? {};
+	const changes: Partial<ExecutionRecord> = eligible(record.attemptState);
+	changes.grant = null;
+	changes.hold = null;
+	transition(tx, record, changes, deed, { type: "grant_lapsed", grantId: id, instanceId });
 }

@@ -3,7 +3,7 @@ import type { HoldRefusal } from "../admission/holding.ts";
 import { type Leasing, lease } from "../leasing.ts";
 import type { Outcome } from "../outcome.ts";
 import { queueScore } from "../placement.ts";
-import { type ExecutionRecord, executionKey } from "../records/execution.ts";
+import { type ExecutionRecord, executionKey, type Hold } from "../records/execution.ts";
 import type { GuardName } from "../records/guard.ts";
 import { laneKey } from "../records/lane.ts";
 import type { OutboxRecord } from "../records/outbox.ts";
@@ -17,7 +17,8 @@ export interface Settlement {
 	executionId: string;
 	holdId: string;
 	fate:
-		| { admittedAt: number }
+		/** `keeps` names quotas whose slots it keeps when it is suspended. */
+		| { admittedAt: number; keeps?: readonly string[] }
 		| { refusedBy: GuardName; refusal: HoldRefusal }
 		/** Something could not be asked, or was asked too late. */
 		| "dropped";
@@ -65,7 +66,9 @@ export function settle(tx: Tx, command: SettleCommand, now: number): SettleOutco
 		if (fate === "dropped" || repeated || lanePaused) endAdmission(tx, record, deed);
 		else if ("refusedBy" in fate) blocked.push(refuseAdmission(tx, record, fate.refusedBy, fate.refusal, deed));
 		else {
-			const admitted = { ...hold, until: 0, admittedAt: fate.admittedAt };
+			const { admittedAt, keeps } = fate;
+			const admitted: Hold = { ...hold, until: 0, admittedAt: admittedAt || now };
+			if (keeps) admitted.keeps = keeps;
 			scores.push(queueScore(record));
 			if (granting) executions.push(grantTo(tx, record, granting, deed, admitted));
 			else if (leasing) executions.push(lease(tx, record, leasing, uuidOfHold(hold.id), now, admitted));

@@ -2,12 +2,14 @@ import { endAdmission } from "../admission/admitting.ts";
 import { DEFAULT_MAX_RECLAIMS } from "../policy.ts";
 import { type ExecutionRecord, executionKey } from "../records/execution.ts";
 import { eligible } from "../state.ts";
+import { goOnReplaying, timeOut } from "../suspension/timing-out.ts";
 import type { TickCommand, TickOutcome } from "../ticking.ts";
 import { type Duty, timersOf } from "../timers.ts";
 import { type Deed, endAttemptIn, ending, leaseEvent, takeLease, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { endCancelled } from "./cancel.ts";
 import { endAttempt } from "./fail.ts";
+import { lapseGrant } from "./grant.ts";
 import { removeExecution } from "./remove.ts";
 
 const MAX_LEASE_GRACE_MS = 10_000;
@@ -77,7 +79,12 @@ function perform(tx: Tx, record: ExecutionRecord, duty: Duty, jitter: number, de
 		case "outbox":
 		case "hold_memory":
 		case "turn_memory":
+		case "pending_waitpoint_expiry":
 			return;
+		case "suspension_timeout":
+			return timeOut(tx, record, deed);
+		case "suspension_replay":
+			return goOnReplaying(tx, record, deed);
 		case "grant_expiry":
 			return lapseGrant(tx, record, deed);
 		case "admission_repair":
@@ -91,15 +98,6 @@ function expire(tx: Tx, record: ExecutionRecord, reason: string, deed: Deed): vo
 	const event = leaseEvent("expired", record);
 	event.reason = reason;
 	transition(tx, record, changes, deed, event);
-}
-
-/** Nobody accepted it in time: it goes back to where it stood. */
-function lapseGrant(tx: Tx, record: ExecutionRecord, deed: Deed): void {
-	const { id = "", instanceId = "" } = record.grant ?? {};
-	const changes: Partial<ExecutionRecord> = eligible(record.attemptState);
-	changes.grant = null;
-	changes.hold = null;
-	transition(tx, record, changes, deed, { type: "grant_lapsed", grantId: id, instanceId });
 }
 
 /** Lost work returns by itself, as often as `maxReclaims` allows. */

@@ -1,0 +1,66 @@
+import type { Condition } from "../suspension/condition.ts";
+import type { SuspensionReason } from "../suspension/reasons.ts";
+import type { TimeoutBehavior } from "./execution.ts";
+import { type Key, makeRecord } from "./record.ts";
+
+/** How a suspension came to its end; empty while it lasts. */
+export type SuspensionEnd = "" | "satisfied" | "resumed" | "timeout" | "admitted" | "execution_ended";
+
+/** One suspension of an execution, kept as long as the execution: its holder's repeated call gets its first answer. */
+export interface SuspensionRecord {
+	id: string;
+	reason: SuspensionReason;
+	condition: Condition;
+	waitpoints: readonly { id: string; key: string }[];
+	resumeDelayMs: number;
+	timeoutBehavior: TimeoutBehavior;
+	/** Under which lease it began, and what was asked then. */
+	epoch: number;
+	digest: string;
+	idempotencyKey: string;
+	since: number;
+	/** What each leaf of the condition has counted. */
+	counts: readonly number[];
+	/** Signals that some leaf counted. */
+	counted: number;
+	endedAt: number;
+	endedBy: SuspensionEnd;
+	/** The leaves by which its condition came to hold. */
+	satisfiedBy: readonly number[];
+}
+
+const none = Object.freeze([]) as readonly never[];
+
+export const suspensionDefaults: SuspensionRecord = {
+	id: "",
+	reason: "waiting_for_signal",
+	condition: Object.freeze({ operatorOnly: true }),
+	waitpoints: none,
+	resumeDelayMs: 0,
+	timeoutBehavior: "fail",
+	epoch: 0,
+	digest: "",
+	idempotencyKey: "",
+	since: 0,
+	counts: none,
+	counted: 0,
+	endedAt: 0,
+	endedBy: "",
+	satisfiedBy: none,
+};
+
+export const suspensionKey = (executionId: string, number: number): Key<SuspensionRecord> => `${executionId}/u${number}`;
+
+export const makeSuspension = (fields: Partial<SuspensionRecord>): SuspensionRecord =>
+	makeRecord(suspensionDefaults, fields);
+
+/** Which suspension was made under a key. */
+export interface SuspensionNameRecord {
+	number: number;
+}
+
+export const suspensionNameDefaults: SuspensionNameRecord = { number: 0 };
+
+/** The key may hold anything, so it comes last. */
+export const suspensionNameKey = (executionId: string, generation: number, key: string): Key<SuspensionNameRecord> =>
+	`${executionId}/k${generation}.${key}`;
