@@ -10,7 +10,7 @@ const JOINT_BYTES = 4 * 1024 * 1024 - 1024;
  * A request with a payload as JSON text. The payload is written apart from the rest, so that what is no data is refused
  * by name as it is in process, where JSON would silently leave it out.
  */
-export function bodyWith(field: "input" | "result", request: unknown): string {
+export function bodyWith(field: "input" | "result" | "payload", request: unknown): string {
 	if (typeof request !== "object" || request === null || !(field in request)) return plainBody(request);
 	const { [field]: value, ...rest } = request as Record<string, unknown>;
 	const head = plainBody(rest);

@@ -6,7 +6,7 @@ export interface Request {
 	method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 	path: string;
 	headers: Record<string, string>;
-	body: string | null;
+	body: string | Uint8Array | null;
 	/** How long to wait for the answer. */
 	timeoutMs: number;
 	signal: AbortSignal | undefined;

@@ -7,6 +7,7 @@ import type {
 	LaneCalls,
 	LeaseCalls,
 	QuotaCalls,
+	WaitpointCalls,
 	WorkerCalls,
 } from "../contract/backend.ts";
 import { RemoteAdmin } from "./admin.ts";
@@ -18,6 +19,7 @@ import { RemoteLeases } from "./leases.ts";
 import type { ConnectOptions } from "./options.ts";
 import { RemoteQuotas } from "./quotas.ts";
 import { Transport } from "./transport.ts";
+import { RemoteWaitpoints } from "./waitpoints.ts";
 import { RemoteWorkers } from "./workers.ts";
 
 /** The whole interface on a server elsewhere. Nothing is sent until the first call. */
@@ -28,6 +30,7 @@ export class HttpBackend implements Backend {
 	readonly lanes: LaneCalls;
 	readonly budgets: BudgetCalls;
 	readonly quotas: QuotaCalls;
+	readonly waitpoints: WaitpointCalls;
 	readonly feed: FeedCalls;
 	readonly admin: AdminCalls;
 	readonly #transport: Transport;
@@ -40,6 +43,7 @@ export class HttpBackend implements Backend {
 		this.lanes = new RemoteLanes(this.#transport);
 		this.budgets = new RemoteBudgets(this.#transport);
 		this.quotas = new RemoteQuotas(this.#transport);
+		this.waitpoints = new RemoteWaitpoints(this.#transport);
 		this.feed = new RemoteFeed(this.#transport);
 		this.admin = new RemoteAdmin(this.#transport);
 	}

@@ -6,10 +6,13 @@ import type {
 	ClaimedExecution,
 	CompletedItem,
 	GrantView,
+	OpenedWaitpoint,
 	RenewedLease,
+	SuspendReply,
 	UsageReply,
 	WorkerNotice,
 } from "../contract/replies.ts";
+import type { CreateWaitpointRequest, SuspendRequest } from "../contract/waitpoints.ts";
 import type * as protocol from "../contract/worker-protocol.ts";
 import { MAX_JOINT_COMPLETES } from "../contract/worker-protocol.ts";
 import type { PublicState } from "../kernel/state.ts";
@@ -137,6 +140,14 @@ export class RemoteLeases implements LeaseCalls {
 
 	usage(id: string, request: WorkerUsageRequest): Promise<UsageReply> {
 		return this.#transport.json({ method: "POST", path: pathOf(id, "/usage"), ...countedOnce(request) });
+	}
+
+	suspend(id: string, request: SuspendRequest): Promise<SuspendReply> {
+		return this.#fenced(id, "/suspend", request);
+	}
+
+	createWaitpoint(id: string, request: CreateWaitpointRequest): Promise<OpenedWaitpoint & { created: boolean }> {
+		return this.#fenced(id, "/waitpoints", request);
 	}
 
 	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void {

@@ -18,6 +18,9 @@ export interface Call {
 	path: string;
 	/** JSON, ready to be sent. */
 	body?: string;
+	/** Anything else that is to be sent, and what it is. */
+	bytes?: Uint8Array;
+	contentType?: string | undefined;
 	repeat: Repeat;
 	/** Says with the call which try it is: the first cannot have been answered before. */
 	numbered?: true;
@@ -146,6 +149,7 @@ export class Transport {
 		const { method, path, body, waitMs = 0, signal } = call;
 		const headers = { ...this.#headers };
 		if (body !== undefined) headers["content-type"] = "application/json";
+		else if (call.contentType !== undefined) headers["content-type"] = call.contentType;
 		if (call.numbered) headers[TRY_HEADER] = String(number);
 		const traceparent = activeTraceparent();
 		if (traceparent !== undefined) headers.traceparent = traceparent;
@@ -154,7 +158,7 @@ export class Transport {
 				method,
 				path: this.#prefix + path,
 				headers,
-				body: body ?? null,
+				body: body ?? call.bytes ?? null,
 				timeoutMs: this.timeoutMs + waitMs,
 				signal,
 			});

@@ -40,20 +40,39 @@ import type {
 	Explanation,
 	FollowedEvent,
 	GrantView,
+	InboxPage,
 	LanePage,
 	LaneStatus,
 	LedgerPage,
+	OpenedWaitpoint,
 	QuotaPage,
 	QuotaView,
 	ReleasedSpend,
 	RenewedLease,
+	ResumeReply,
 	ScannersReply,
+	SignalPage,
+	SignalReply,
+	SuspendReply,
 	UsageReply,
+	WaitpointPage,
+	WaitpointToken,
 	WorkerNotice,
 	WorkerPage,
 	WorkerView,
 } from "./replies.ts";
 import type { SetTagsRequest } from "./tags.ts";
+import type {
+	ApproveRequest,
+	CallbackRequest,
+	CreateWaitpointRequest,
+	InboxRequest,
+	ResumeRequest,
+	SignalRequest,
+	SignalsRequest,
+	SuspendRequest,
+	WaitpointsRequest,
+} from "./waitpoints.ts";
 import type {
 	AcceptGrantRequest,
 	ClaimRequest,
@@ -129,6 +148,10 @@ export interface LeaseCalls {
 	 * is counted even if the lease is lost meanwhile.
 	 */
 	usage(id: string, request: WorkerUsageRequest): Promise<UsageReply>;
+	/** Lets go of the lease until the condition holds; if it does already, the lease stays and the signals are given. */
+	suspend(id: string, request: SuspendRequest): Promise<SuspendReply>;
+	/** Opens a waitpoint before anything waits at it; asked for again while it is open it is the same. */
+	createWaitpoint(id: string, request: CreateWaitpointRequest): Promise<OpenedWaitpoint & { created: boolean }>;
 	/** Calls back at once for work this instance holds; ends when the returned function is called. */
 	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void;
 }
@@ -189,6 +212,26 @@ export interface QuotaCalls {
 	delete(id: string, request?: GuardRequest): Promise<{ deleted: true }>;
 }
 
+/** Waitpoints, and signals to them. */
+export interface WaitpointCalls {
+	/** What waits for somebody in a namespace, longest first. */
+	inbox(request?: InboxRequest): Promise<InboxPage>;
+	/** The open ones of an execution, or all of them, in the order they were made. */
+	list(id: string, request?: WaitpointsRequest): Promise<WaitpointPage>;
+	/** The token of a waitpoint, signed with the current key. */
+	token(id: string, waitpointId: string): Promise<WaitpointToken>;
+	/** Signals that an execution has had, in the order they came. */
+	signals(id: string, request?: SignalsRequest): Promise<SignalPage>;
+	/** Sends a signal with the token of its waitpoint. Sent again under its key it is a duplicate, whatever came of the first. */
+	signal(id: string, request: SignalRequest): Promise<SignalReply>;
+	/** What somebody posted to a callback URL. */
+	callback(waitpointId: string, request: CallbackRequest): Promise<SignalReply>;
+	/** Sends a signal as an operator, without the token. */
+	approve(id: string, request: ApproveRequest): Promise<SignalReply>;
+	/** Lets suspended work go on, whatever it waits for. */
+	resume(id: string, request?: ResumeRequest): Promise<ResumeReply>;
+}
+
 export interface FeedCalls {
 	/**
 	 * What happened in a namespace since the cursor. A page may be empty although more is to come, when other namespaces
@@ -218,6 +261,7 @@ export interface Backend {
 	readonly lanes: LaneCalls;
 	readonly budgets: BudgetCalls;
 	readonly quotas: QuotaCalls;
+	readonly waitpoints: WaitpointCalls;
 	readonly feed: FeedCalls;
 	readonly admin: AdminCalls;
 	close(): Promise<void>;

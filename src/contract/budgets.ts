@@ -1,16 +1,7 @@
 import Type, { type Static } from "typebox";
 import { ON_HARD, type OnHard } from "../kernel/records/budget.ts";
 import { duration, executionId, fence, namespace, page, text } from "./fields.ts";
-import {
-	amounts,
-	checkDimensions,
-	comesWithSuspension,
-	guardId,
-	limit,
-	MAX_DIMENSIONS,
-	orNull,
-	strict,
-} from "./guards.ts";
+import { amounts, checkDimensions, guardId, limit, MAX_DIMENSIONS, orNull, strict } from "./guards.ts";
 import { checkTags, tags } from "./tags.ts";
 import { shape } from "./validate.ts";
 
@@ -57,7 +48,7 @@ const resetEvery = Type.Union(
 const onHard = Type.Unsafe<OnHard>(
 	Type.Enum([...ON_HARD], {
 		description: "What becomes of running work when a report is refused (block)",
-		allowed: `must be one of ${ON_HARD.filter((each) => each !== "suspend").join(", ")}`,
+		allowed: `must be one of ${ON_HARD.join(", ")}`,
 	}),
 );
 
@@ -95,7 +86,6 @@ export type PatchBudgetRequest = Static<typeof patchBudgetRequest.schema>;
 export function checkBudget(given: Pick<PatchBudgetRequest, "dimensions" | "onHard" | "labels">): void {
 	if (given.dimensions) checkDimensions("dimensions", given.dimensions);
 	if (given.labels) checkTags("labels", given.labels);
-	if (given.onHard === "suspend") throw comesWithSuspension("onHard", "suspend", '"block", "fail" or "cancel"');
 }
 
 const dedupKey = Type.Optional(

@@ -20,6 +20,7 @@ import {
 import { amounts, guardIds, MAX_GUARDS } from "./guards.ts";
 import { tags } from "./tags.ts";
 import { shape } from "./validate.ts";
+import { timeoutBehavior } from "./waitpoints.ts";
 
 /** Requests about executions, as people and programs send them. */
 
@@ -77,8 +78,20 @@ export const policy = Type.Object(
 				{ additionalProperties: false, allowed: "must be an object" },
 			),
 		),
+		suspension: Type.Optional(
+			Type.Object(
+				{
+					defaultTimeoutMs: Type.Optional(
+						duration(1, "How long a suspension lasts that says nothing of it (for ever)"),
+					),
+					timeoutBehavior: Type.Optional(timeoutBehavior),
+				},
+				{ additionalProperties: false, allowed: "must be an object" },
+			),
+		),
 		maxReclaims: Type.Optional(integer(0, 1_000_000, "Lost leases it survives (100)")),
 		maxReplays: Type.Optional(integer(0, 1_000_000, "Replays allowed (10)")),
+		maxSignals: Type.Optional(integer(0, 1_000_000, "Signals it takes (10000)")),
 		retentionMs: Type.Optional(duration(0, "How long it is kept once ended; 0 keeps it until it is deleted")),
 		dedupWindowMs: Type.Optional(duration(1, "How long its idempotency key is remembered (24 h)")),
 	},

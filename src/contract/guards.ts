@@ -59,11 +59,3 @@ export function checkDimensions(field: string, given: object): void {
 		details: { field, dimension: name },
 	});
 }
-
-/** Refuses what SPEC promises but nothing here can do yet, by name. */
-export function comesWithSuspension(field: string, value: unknown, allowed: string): FlowFabricError {
-	return new FlowFabricError("invalid_input", {
-		message: `${field}: ${JSON.stringify(value)} comes with suspension, which is not there yet; must be ${allowed}`,
-		details: { field },
-	});
-}

@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { FlowFabricError } from "./errors.ts";
 import { duration, namespace } from "./fields.ts";
-import { comesWithSuspension, guardId, limit, orNull, strict } from "./guards.ts";
+import { guardId, limit, orNull, strict } from "./guards.ts";
 import { shape } from "./validate.ts";
 
 /** Requests about quotas. */
@@ -43,12 +43,7 @@ export const patchQuotaRequest = shape(
 );
 export type PatchQuotaRequest = Static<typeof patchQuotaRequest.schema>;
 
-export function checkQuota({ holdWhileSuspended }: Pick<PatchQuotaRequest, "holdWhileSuspended">): void {
-	if (holdWhileSuspended) throw comesWithSuspension("holdWhileSuspended", true, "false");
-}
-
 export function checkNewQuota(given: CreateQuotaRequest): void {
-	checkQuota(given);
 	if (given.rate || given.concurrency !== undefined) return;
 	throw new FlowFabricError("invalid_input", {
 		message: "concurrency: at least one of rate and concurrency is required",

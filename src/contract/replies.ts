@@ -25,4 +25,17 @@ export type {
 export type { LanePage, LaneStatus, LaneView } from "./replies/lanes.ts";
 export type { ClaimedExecution, CompletedItem, GrantView, RenewedLease, WorkerNotice } from "./replies/leases.ts";
 export type { CreatedQuota, ListedQuota, QuotaPage, QuotaView } from "./replies/quotas.ts";
+export type {
+	InboxItem,
+	InboxPage,
+	OpenedWaitpoint,
+	ResumeReply,
+	SignalPage,
+	SignalReply,
+	SignalView,
+	SuspendReply,
+	WaitpointPage,
+	WaitpointToken,
+	WaitpointView,
+} from "./replies/waitpoints.ts";
 export type { WorkerPage, WorkerView } from "./replies/workers.ts";

@@ -8,6 +8,7 @@ import type {
 	LaneCalls,
 	LeaseCalls,
 	QuotaCalls,
+	WaitpointCalls,
 	WorkerCalls,
 } from "../contract/backend.ts";
 import { LocalAdmin } from "./calls/admin.ts";
@@ -18,6 +19,7 @@ import { LocalLanes } from "./calls/lanes.ts";
 import { LocalLeases } from "./calls/leases.ts";
 import { LocalQuotas } from "./calls/quotas.ts";
 import { type Caller, Session } from "./calls/session.ts";
+import { LocalWaitpoints } from "./calls/waitpoints.ts";
 import { LocalWorkers } from "./calls/workers.ts";
 import type { Engine } from "./engine.ts";
 import { HolderNotices } from "./holder-notices.ts";
@@ -37,6 +39,7 @@ export class LocalBackend implements Backend {
 	readonly lanes: LaneCalls;
 	readonly budgets: BudgetCalls;
 	readonly quotas: QuotaCalls;
+	readonly waitpoints: WaitpointCalls;
 	readonly feed: FeedCalls;
 	readonly admin: AdminCalls;
 	readonly #session: Session;
@@ -56,6 +59,7 @@ export class LocalBackend implements Backend {
 		this.lanes = calls.lanes;
 		this.budgets = calls.budgets;
 		this.quotas = calls.quotas;
+		this.waitpoints = calls.waitpoints;
 		this.feed = calls.feed;
 		this.admin = calls.admin;
 	}
@@ -77,6 +81,7 @@ const callsAt = (session: Session): Calls => ({
 	lanes: new LocalLanes(session),
 	budgets: new LocalBudgets(session),
 	quotas: new LocalQuotas(session),
+	waitpoints: new LocalWaitpoints(session),
 	feed: new LocalFeed(session),
 	admin: new LocalAdmin(session),
 });

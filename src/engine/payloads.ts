@@ -12,10 +12,12 @@ const OCTETS = "application/octet-stream";
 
 /** A value or base64 as a caller gave it, under the name of its field. */
 export interface GivenPayload {
-	field: "input" | "result";
+	field: "input" | "result" | "payload";
 	value: unknown;
 	base64: string | undefined;
 	contentType: string | undefined;
+	/** Bytes, where a caller gave them as they are. */
+	bytes?: Uint8Array;
 }
 
 /** What a caller means: text that is known to be text, or bytes. */
@@ -31,6 +33,10 @@ export interface Content {
 /** The content a caller means; undefined when there is none. */
 export function contentOf(given: GivenPayload): Content | undefined {
 	const { field, value, base64, contentType } = given;
+	if (given.bytes) {
+		const { bytes } = given;
+		return within(field, { bytes, size: bytes.byteLength, contentType: contentType ?? OCTETS });
+	}
 	if (base64 !== undefined) {
 		if (value !== undefined) throw invalid(`${field}Base64`, `must not be given together with ${field}`);
 		if (base64.length % 4 !== 0) throw invalid(`${field}Base64`, `${BASE64_FORM}, got ${base64.length} characters`);

@@ -38,7 +38,7 @@ export const ERRORS = {
 	waitpoint_unknown: {
 		status: 400,
 		retryable: false,
-		message: "no such waitpoint: a condition may name those in waitpoints, and what is answered must be open",
+		message: "a condition may name the keys in waitpoints, and an id there must be that of an open waitpoint",
 	},
 	duplicate_waitpoint: { status: 400, retryable: false, message: "waitpoints names a key twice" },
 	unauthorized: { status: 401, retryable: false, message: "a valid token is needed" },
@@ -50,6 +50,7 @@ export const ERRORS = {
 	result_not_found: { status: 404, retryable: false, message: "the execution ended without a result" },
 	budget_not_found: { status: 404, retryable: false, message: "no such budget" },
 	quota_not_found: { status: 404, retryable: false, message: "no such quota" },
+	waitpoint_not_found: { status: 404, retryable: false, message: "the execution has no such waitpoint" },
 	grant_not_found: { status: 404, retryable: false, message: "no such grant" },
 	method_not_allowed: { status: 405, retryable: false, message: "the route has no such method" },
 	idempotency_conflict: {

@@ -27,4 +27,5 @@ export interface Blob {
 }
 
 export const inputBlobKey = (executionId: string): string => `${executionId}/in`;
+export const signalBlobKey = (executionId: string, uuid: string): string => `${executionId}/s-${uuid}`;
 export const resultBlobKey = (executionId: string, epoch: number): string => `${executionId}/r${epoch}`;

@@ -44,12 +44,7 @@ import { LANE_HOME_PREFIX, LANE_PREFIX, laneDefaults, laneHomeDefaults } from ".
 import { OUTBOX_PREFIX, type OutboxRecord, outboxDefaults } from "./records/outbox.ts";
 import { QUOTA_PREFIX, quotaDefaults, WINDOW_PREFIX, windowChunkDefaults } from "./records/quota.ts";
 import { decodeRecord, encodeRecord } from "./records/record.ts";
-import {
-	countedValueDefaults,
-	type SignalRecord,
-	sentSignalDefaults,
-	signalDefaults,
-} from "./records/signal.ts";
+import { countedValueDefaults, type SignalRecord, sentSignalDefaults, signalDefaults } from "./records/signal.ts";
 import { suspensionDefaults, suspensionNameDefaults } from "./records/suspension.ts";
 import { TICKET_PREFIX, ticketDefaults } from "./records/ticket.ts";
 import { TURN_PREFIX, type TurnRecord, turnDefaults, turnForgottenAt } from "./records/turn.ts";

@@ -26,10 +26,10 @@ export const DUTIES = [
 	"outbox",
 	"hold_memory",
 	"turn_memory",
-	"secret_removal",
 	"suspension_timeout",
 	"suspension_replay",
 	"pending_waitpoint_expiry",
+	"secret_removal",
 ] as const;
 
 export type Duty = (typeof DUTIES)[number];

@@ -36,6 +36,17 @@ export const ACCESS = {
 	"POST /v1/executions/bulk": OPERATE,
 	"DELETE /v1/executions/:id": OPERATE,
 
+	"GET /v1/waitpoints": READ,
+	"GET /v1/executions/:id/waitpoints": READ,
+	"GET /v1/executions/:id/waitpoints/:wp/token": OPERATE,
+	"GET /v1/executions/:id/signals": ["worker", "operator", "admin"],
+	"POST /v1/executions/:id/signals": OPEN,
+	"POST /v1/callbacks/:wp": OPEN,
+	"POST /v1/executions/:id/approve": OPERATE,
+	"POST /v1/executions/:id/resume": OPERATE,
+	"POST /v1/executions/:id/suspend": WORK,
+	"POST /v1/executions/:id/waitpoints": WORK,
+
 	"POST /v1/claims": WORK,
 	"POST /v1/grants": WORK,
 	"POST /v1/grants/:id/accept": WORK,

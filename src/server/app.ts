@@ -2,7 +2,7 @@ import cors from "@fastify/cors";
 import { type FastifyInstance, fastify } from "fastify";
 import Type from "typebox";
 import { TokenBook } from "./auth.ts";
-import { BODY_LIMIT, parseBodies } from "./bodies.ts";
+import { BODY_LIMIT, parseBodies, takeBytes } from "./bodies.ts";
 import { answerBadConnection, handleErrors, sendError, translated } from "./errors.ts";
 import { requestIds, setHeaders } from "./headers.ts";
 import { apiDocument, describeApi, shapesAreForReaders } from "./openapi.ts";
@@ -17,6 +17,7 @@ import { laneRoutes } from "./routes/lanes.ts";
 import { leaseRoutes } from "./routes/leases.ts";
 import { quotaRoutes } from "./routes/quotas.ts";
 import { addRoutes, inArea, type Route } from "./routes/route.ts";
+import { waitpointRoutes } from "./routes/waitpoints.ts";
 import { workerRoutes } from "./routes/workers.ts";
 import type { ServerContext } from "./server-context.ts";
 
@@ -78,12 +79,29 @@ export async function makeApp(
 		...laneRoutes(),
 		...budgetRoutes(),
 		...quotaRoutes(),
+		...waitpointRoutes(options.backendFor({ actor: "anyone" })),
 		...feedRoutes(context),
 		...adminRoutes(context),
 		...healthRoutes(context, { backend, tokens, openMetrics }),
 		...(docs ? inArea("health", [openApiRoute((): object => apiDocument(app, routes))]) : []),
 	];
-	addRoutes(app, context, tokens, requestTimeout, routes);
+	addRoutes(
+		app,
+		context,
+		tokens,
+		requestTimeout,
+		routes.filter(({ takesBytes: isRaw }) => !isRaw),
+	);
+	await app.register(async (raw) => {
+		takeBytes(raw);
+		addRoutes(
+			raw,
+			context,
+			tokens,
+			requestTimeout,
+			routes.filter(({ takesBytes: isRaw }) => isRaw),
+		);
+	});
 	await app.ready();
 	return { app, guarded: tokens.guarded };
 }

@@ -5,6 +5,7 @@ import { invalid } from "./errors.ts";
 /** How large bodies may be, by kind of route. */
 export const BODY_LIMIT = 1.5 * 1024 * 1024;
 export const CONTROL_LIMIT = 64 * 1024;
+export const SIGNAL_LIMIT = 256 * 1024;
 export const RENEW_LIMIT = 256 * 1024;
 export const JOINT_LIMIT = 32 * 1024 * 1024;
 
@@ -27,6 +28,12 @@ export function parseBodies(app: FastifyInstance): void {
 			done(error as Error);
 		}
 	});
+}
+
+/** Bodies are taken as they are, whatever they are. */
+export function takeBytes(app: FastifyInstance): void {
+	app.removeAllContentTypeParsers();
+	app.addContentTypeParser<Buffer>("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
 }
 
 function parseJson(body: Buffer): unknown {

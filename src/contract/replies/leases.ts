@@ -2,6 +2,7 @@ import Type, { type Static } from "typebox";
 import { ON_HARD } from "../../kernel/records/budget.ts";
 import { error } from "./errors.ts";
 import { at, attemptType, count, one, publicState, tags } from "./parts.ts";
+import { signal } from "./waitpoints.ts";
 
 /** What workers are told about work they hold. */
 
@@ -20,6 +21,7 @@ export const claimed = Type.Object({
 	timeouts: optional(
 		Type.Object({ attemptMs: optional(count), queueMs: optional(count), deadlineMs: optional(count) }),
 	),
+	signals: Type.Array(signal, { description: "Those that ended its last suspension" }),
 	tags,
 	flowId: optional(Type.String()),
 	traceparent: optional(Type.String()),

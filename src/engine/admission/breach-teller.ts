@@ -71,7 +71,9 @@ export class BreachTeller {
 			if (version === 0) return [];
 			const { executionId } = this.#options.kernel.decode(key, doc) as HoldRecord;
 			const { nextUuid } = this.#options;
-			return executionId === "" ? [] : [{ executionId, holdId: holdSubject(key).holdId, uuids: [nextUuid(), nextUuid()] }];
+			return executionId === ""
+				? []
+				: [{ executionId, holdId: holdSubject(key).holdId, uuids: [nextUuid(), nextUuid()] }];
 		});
 	}
 

@@ -1,6 +1,7 @@
 import type { ClaimingHow, LeaseCalls } from "../../contract/backend.ts";
 import { type WorkerUsageRequest, workerUsageRequest } from "../../contract/budgets.ts";
 import { within } from "../../contract/clock.ts";
+import { readCondition } from "../../contract/conditions.ts";
 import { errorBody, FlowFabricError } from "../../contract/errors.ts";
 import { checkDimensions } from "../../contract/guards.ts";
 import { slotOfGivenId } from "../../contract/ids.ts";
@@ -8,10 +9,18 @@ import type {
 	ClaimedExecution,
 	CompletedItem,
 	GrantView,
+	OpenedWaitpoint,
 	RenewedLease,
+	SuspendReply,
 	UsageReply,
 	WorkerNotice,
 } from "../../contract/replies.ts";
+import {
+	type CreateWaitpointRequest,
+	createWaitpointRequest,
+	type SuspendRequest,
+	suspendRequest,
+} from "../../contract/waitpoints.ts";
 import * as protocol from "../../contract/worker-protocol.ts";
 import { capabilitySet } from "../../contract/workers.ts";
 import type { CommandOf } from "../../kernel/kernel.ts";
@@ -24,8 +33,10 @@ import { sameOffer } from "../claims/offers.ts";
 import { grantView } from "../claims/request-kinds.ts";
 import { PARTITION_PATIENCE_MS } from "../partition/store-line.ts";
 import { shareOfMany } from "../partition/waiting-commands.ts";
-import { asValue, contentOf, inlineValue, pack } from "../payloads.ts";
+import { asValue, bodyHash, contentOf, inlineValue, pack } from "../payloads.ts";
+import { signalsOf, signalsOfLast } from "../reading/signals.ts";
 import { claimedView } from "../reading/views.ts";
+import { withTokens } from "../reading/waitpoints.ts";
 import { checkDelayUntil } from "../submission.ts";
 import { reportUsage } from "./budgets.ts";
 import type { Session } from "./session.ts";
@@ -242,6 +253,48 @@ export class LocalLeases implements LeaseCalls {
 		return reportUsage(this.#session, { kind: "budget", namespace, id: budget }, dims, id, dedupKey);
 	}
 
+	async suspend(id: string, request: SuspendRequest): Promise<SuspendReply> {
+		const { condition, waitpoints = [], fence, ...given } = suspendRequest.check(request);
+		if (given.timeoutAt !== undefined && given.timeoutMs !== undefined) {
+			throw new FlowFabricError("invalid_input", {
+				message: "timeoutMs: must not be given together with timeoutAt",
+				details: { field: "timeoutMs" },
+			});
+		}
+		const read = readCondition(condition);
+		const said = { ...given, condition: read, waitpoints };
+		const outcome = await this.#session.run("suspend", {
+			op: "suspend",
+			executionId: id,
+			...(given as Required<typeof given>),
+			...(fence ? { fence } : undefined),
+			condition: read,
+			waitpoints: waitpoints as Required<(typeof waitpoints)[number]>[],
+			digest: bodyHash(said, undefined),
+			uuids: Array.from({ length: 1 + waitpoints.length }, () => this.#session.engine.mint.next()),
+		});
+		if (outcome.status === "cancelled") return { status: "cancelled", waitpoints: [] };
+		const { status, suspensionId, number } = outcome;
+		const opened = await withTokens(this.#session, id, outcome.waitpoints);
+		if (status === "suspended") return { status, suspensionId, waitpoints: opened };
+		const { record } = await this.#session.read(id);
+		return { status, suspensionId, waitpoints: opened, signals: await signalsOf(this.#session, record, number) };
+	}
+
+	async createWaitpoint(id: string, request: CreateWaitpointRequest) {
+		const { fence, key, expiresMs } = createWaitpointRequest.check(request);
+		const { waitpoint, created } = await this.#session.run("createWaitpoint", {
+			op: "createWaitpoint",
+			executionId: id,
+			...(fence ? { fence } : undefined),
+			key,
+			...(expiresMs === undefined ? undefined : { expiresMs }),
+			uuid: this.#session.engine.mint.next(),
+		});
+		const [opened] = await withTokens(this.#session, id, [waitpoint]);
+		return { ...(opened as OpenedWaitpoint), created };
+	}
+
 	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void {
 		return this.#session.notices.listen(instanceId, listener, this.#session.caller.namespace);
 	}
@@ -264,6 +317,15 @@ export class LocalLeases implements LeaseCalls {
 
 	/** Most inputs are inside their record; only one kept apart has to be waited for. */
 	#claimed(record: ExecutionRecord): ClaimedExecution | Promise<ClaimedExecution> {
+		const view = this.#withInput(record);
+		if (record.parts === null) return view;
+		return Promise.all([view, signalsOfLast(this.#session, record)]).then(([claimed, signals]) => ({
+			...claimed,
+			signals,
+		}));
+	}
+
+	#withInput(record: ExecutionRecord): ClaimedExecution | Promise<ClaimedExecution> {
 		const { id, input } = record;
 		if (!input) return claimedView(record, undefined);
 		const inline = inlineValue(input);

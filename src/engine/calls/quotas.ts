@@ -10,7 +10,6 @@ import {
 import {
 	type CreateQuotaRequest,
 	checkNewQuota,
-	checkQuota,
 	createQuotaRequest,
 	type PatchQuotaRequest,
 	patchQuotaRequest,
@@ -84,7 +83,6 @@ export class LocalQuotas implements QuotaCalls {
 
 	async patch(id: string, changes: PatchQuotaRequest, request: GuardRequest = {}): Promise<QuotaView> {
 		const given = patchQuotaRequest.check(changes);
-		checkQuota(given);
 		const guard = this.#named(id, request);
 		const command: CommandOf<"patchQuota"> = { op: "patchQuota", namespace: guard.namespace, id };
 		if (given.rate !== undefined) command.rate = given.rate && { ...given.rate };

@@ -83,6 +83,7 @@ export function claimedView(
 		contentType: record.input?.contentType ?? JSON_CONTENT,
 		attempt: { index: attempt.index, type: attempt.type },
 		lease: { id: lease.id, epoch: lease.epoch, expiresAt: lease.expiresAt },
+		signals: [],
 		tags: { ...record.tags },
 	};
 	if (input && "base64" in input) view.inputBase64 = input.base64;

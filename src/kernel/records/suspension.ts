@@ -9,6 +9,8 @@ export type SuspensionEnd = "" | "satisfied" | "resumed" | "timeout" | "admitted
 /** One suspension of an execution, kept as long as the execution: its holder's repeated call gets its first answer. */
 export interface SuspensionRecord {
 	id: string;
+	/** Of which generation of its execution. */
+	generation: number;
 	reason: SuspensionReason;
 	condition: Condition;
 	waitpoints: readonly { id: string; key: string }[];
@@ -33,6 +35,7 @@ const none = Object.freeze([]) as readonly never[];
 
 export const suspensionDefaults: SuspensionRecord = {
 	id: "",
+	generation: 0,
 	reason: "waiting_for_signal",
 	condition: Object.freeze({ operatorOnly: true }),
 	waitpoints: none,
@@ -49,7 +52,8 @@ export const suspensionDefaults: SuspensionRecord = {
 	satisfiedBy: none,
 };
 
-export const suspensionKey = (executionId: string, number: number): Key<SuspensionRecord> => `${executionId}/u${number}`;
+export const suspensionKey = (executionId: string, number: number): Key<SuspensionRecord> =>
+	`${executionId}/u${number}`;
 
 export const makeSuspension = (fields: Partial<SuspensionRecord>): SuspensionRecord =>
 	makeRecord(suspensionDefaults, fields);

@@ -41,7 +41,8 @@ export const waitpointDefaults: WaitpointRecord = {
 
 export const waitpointKey = (id: string): Key<WaitpointRecord> => id;
 
-export const makeWaitpoint = (fields: Partial<WaitpointRecord>): WaitpointRecord => makeRecord(waitpointDefaults, fields);
+export const makeWaitpoint = (fields: Partial<WaitpointRecord>): WaitpointRecord =>
+	makeRecord(waitpointDefaults, fields);
 
 /** The latest waitpoint under a key. */
 export interface WaitpointNameRecord {

@@ -10,9 +10,9 @@ import {
 	type LeaseEnd,
 } from "../records/execution.ts";
 import { amend } from "../records/record.ts";
+import { pauseByBudget } from "../suspension/budget-pause.ts";
 import { type Deed, ending, leaseEvent, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
-import { pauseByBudget } from "../suspension/budget-pause.ts";
 import { endCancelled } from "./cancel.ts";
 import { lapseGrant } from "./grant.ts";
 

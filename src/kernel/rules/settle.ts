@@ -16,8 +16,7 @@ import { type Granting, grantTo } from "./grant.ts";
 export interface Settlement {
 	executionId: string;
 	holdId: string;
-	fate:
-		/** `keeps` names quotas whose slots it keeps when it is suspended. */
+	fate: /** `keeps` names quotas whose slots it keeps when it is suspended. */
 		| { admittedAt: number; keeps?: readonly string[] }
 		| { refusedBy: GuardName; refusal: HoldRefusal }
 		/** Something could not be asked, or was asked too late. */

@@ -19,7 +19,7 @@ import { satisfiedBy } from "../suspension/condition.ts";
 import { count } from "../suspension/counting.ts";
 import { currentSuspension } from "../suspension/ending.ts";
 import { satisfy } from "../suspension/resuming.ts";
-import { openWaitpoint, type Waitpoint, waitpointState } from "../suspension/waitpoints.ts";
+import { latestWaitpoint, type Waitpoint, waitpointState } from "../suspension/waitpoints.ts";
 import { find, notFound, type Target } from "../target.ts";
 import { type Deed, type EventDraft, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
@@ -30,6 +30,8 @@ const SENT_MS = 86_400_000;
 /** What a signal says, whichever way it comes. */
 export interface SignalContent {
 	name: string;
+	/** It names no signal: it is whatever is waited for where it comes. */
+	isUnnamed?: true;
 	payload: Payload | null;
 	payloadBlob?: Blob;
 	source?: SignalSource;
@@ -57,7 +59,7 @@ export function signal(tx: Tx, command: SignalCommand, now: number): SignalOutco
 	if (!record) return notFound(command);
 	const { waitpointId } = command;
 	const waitpoint = tx.get(waitpointKey(waitpointId));
-	if (!waitpoint || waitpoint.executionId !== record.id) return refuse("waitpoint_unknown", { waitpointId });
+	if (!waitpoint || waitpoint.executionId !== record.id) return refuse("waitpoint_not_found", { waitpointId });
 	return deliver(tx, record, { id: waitpointId, record: waitpoint }, command, now);
 }
 
@@ -75,8 +77,8 @@ export function approve(tx: Tx, command: ApproveCommand, now: number): SignalOut
 	if (key === undefined) {
 		return refuse("execution_not_suspended", { executionId: record.id, publicState: publicState(record) });
 	}
-	const waitpoint = openWaitpoint(tx, record, key, now);
-	if (!waitpoint) return refuse("waitpoint_unknown", { executionId: record.id, field: "waitpoint", waitpoint: key });
+	const waitpoint = latestWaitpoint(tx, record, key);
+	if (!waitpoint) return refuse("waitpoint_not_found", { executionId: record.id, field: "waitpoint", waitpoint: key });
 	return deliver(tx, record, waitpoint, command, now);
 }
 
@@ -108,6 +110,7 @@ function deliver(
 		waitpointId,
 		waitpoint: waitpoint.key,
 		name: content.name,
+		isUnnamed: content.isUnnamed ?? false,
 		payload: content.payload,
 		source: content.source ?? null,
 		category: content.category ?? "",
@@ -120,7 +123,8 @@ function deliver(
 	if (idempotencyKey !== "") tx.put(sentKey, { number, at: now });
 	const parts: Parts = { ...before, signals: number };
 	const deed = { now, actor: content.actor };
-	const effect = state === "active" ? offer(tx, record, parts, number, fresh, deed) : buffer(tx, record, parts, number, fresh, deed);
+	const effect =
+		state === "active" ? offer(tx, record, parts, number, fresh, deed) : buffer(tx, record, parts, number, fresh, deed);
 	return { ok: true, status: "accepted", signalId: fresh.id, effect };
 }
 

@@ -1,6 +1,12 @@
 import { type Fence, fenceAnswer } from "../fence.ts";
 import { type Outcome, refuse } from "../outcome.ts";
-import { amendExecution, type ExecutionRecord, executionKey, partsOf, type TimeoutBehavior } from "../records/execution.ts";
+import {
+	amendExecution,
+	type ExecutionRecord,
+	executionKey,
+	partsOf,
+	type TimeoutBehavior,
+} from "../records/execution.ts";
 import { amend } from "../records/record.ts";
 import { type SuspensionRecord, suspensionKey, suspensionNameKey } from "../records/suspension.ts";
 import type { WaitpointRecord } from "../records/waitpoint.ts";

@@ -18,7 +18,7 @@ export function count(
 	executionId: string,
 	number: number,
 	{ condition, counts, waitpoints }: SuspensionRecord,
-	signal: Pick<SignalRecord, "waitpoint" | "waitpointId" | "name" | "source">,
+	signal: SignalRecord,
 ): Counting {
 	const first = waitpoints[0]?.key;
 	const next = [...counts];
@@ -28,7 +28,7 @@ export function count(
 		const counted = next[n] ?? 0;
 		if (!isMeant(leaf, signal, first) || isFull(leaf, counted)) continue;
 		if ("count" in leaf) {
-			const mark = countedValueKey(executionId, number, n, valueOf(leaf.count, signal));
+			const mark = countedValueKey(executionId, number, n, distinctValue(leaf.count, signal));
 			if (tx.get(mark)) {
 				isAlike = true;
 				continue;
@@ -41,23 +41,16 @@ export function count(
 	return { counts: next, leaves, isAlike };
 }
 
-function isMeant(
-	leaf: Leaf,
-	{ name, waitpoint }: Pick<SignalRecord, "name" | "waitpoint">,
-	first: string | undefined,
-): boolean {
-	if ("signal" in leaf) return leaf.signal === name && (leaf.waitpoint ?? first) === waitpoint;
+function isMeant(leaf: Leaf, { name, isUnnamed, waitpoint }: SignalRecord, first: string | undefined): boolean {
+	if ("signal" in leaf) return (isUnnamed || leaf.signal === name) && (leaf.waitpoint ?? first) === waitpoint;
 	if ("anySignal" in leaf) return (leaf.waitpoint ?? first) === waitpoint;
 	if (!("count" in leaf)) return false;
 	const { match } = leaf.count;
-	return (match === undefined || match === name) && isCountedAt(leaf.count, waitpoint);
+	return (match === undefined || isUnnamed || match === name) && isCountedAt(leaf.count, waitpoint);
 }
 
 /** What no two signals that count may have in common. Those that name no source have one in common. */
-export function valueOf(
-	{ distinctBy }: CountCondition,
-	{ name, waitpoint, source }: Pick<SignalRecord, "name" | "waitpoint" | "source">,
-): string {
+function distinctValue({ distinctBy }: CountCondition, { name, waitpoint, source }: SignalRecord): string {
 	if (distinctBy === "waitpoint") return waitpoint;
 	if (distinctBy === "signal") return name;
 	return source ? `${source.type}:${source.identity}` : "";

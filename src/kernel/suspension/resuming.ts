@@ -16,7 +16,7 @@ export function satisfy(
 	suspension: SuspensionRecord,
 	leaves: readonly number[],
 	deed: Deed,
-	...before: EventDraft[]
+	signalled?: EventDraft,
 ): PublicState {
 	const ended = { counts: suspension.counts, counted: suspension.counted, satisfiedBy: leaves };
 	const budget = record.suspension?.budget;
@@ -27,10 +27,12 @@ export function satisfy(
 		const changes = ending(record, "failed", deed.now, "revoked");
 		changes.failure = failure;
 		if (changes.attempt) changes.attempt.failure = failure;
-		transition(tx, record, changes, deed, ...before, { type: "failed", ...failure });
+		const event: EventDraft = { type: "failed", ...failure };
+		if (signalled) transition(tx, record, changes, deed, signalled, event);
+		else transition(tx, record, changes, deed, event);
 		return "failed";
 	}
-	return resume(tx, record, suspension, { by: "satisfied", ended, before }, deed);
+	return resume(tx, record, suspension, { by: "satisfied", ended, ...(signalled ? { signalled } : undefined) }, deed);
 }
 
 interface Resuming {
@@ -38,8 +40,8 @@ interface Resuming {
 	ended?: Partial<SuspensionRecord>;
 	/** What an operator said. */
 	reason?: string;
-	/** Events that led to it. */
-	before?: readonly EventDraft[];
+	/** The event of the signal that led to it. */
+	signalled?: EventDraft;
 }
 
 /** The same attempt goes on with the next claim, at once or after the delay that was asked for. */
@@ -47,16 +49,14 @@ export function resume(
 	tx: Tx,
 	record: ExecutionRecord,
 	suspension: SuspensionRecord,
-	{ by, ended, reason, before = [] }: Resuming,
+	{ by, ended, reason, signalled }: Resuming,
 	deed: Deed,
 ): PublicState {
 	const { now } = deed;
 	const { resumeDelayMs } = suspension;
 	endSuspension(tx, record, by, now, ended);
 	const changes: Partial<ExecutionRecord> =
-		resumeDelayMs > 0
-			? delayed("waiting_for_resume_delay", "attempt_interrupted")
-			: eligible("attempt_interrupted");
+		resumeDelayMs > 0 ? delayed("waiting_for_resume_delay", "attempt_interrupted") : eligible("attempt_interrupted");
 	changes.suspension = null;
 	changes.blockingDetail = "";
 	changes.blockedAt = 0;
@@ -66,6 +66,7 @@ export function resume(
 	const event: EventDraft = { type: "resumed", suspensionId: suspension.id, by };
 	if (reason !== undefined) event.reason = reason;
 	if (resumeDelayMs > 0) event.delayUntil = now + resumeDelayMs;
-	transition(tx, record, changes, deed, ...before, event);
+	if (signalled) transition(tx, record, changes, deed, signalled, event);
+	else transition(tx, record, changes, deed, event);
 	return resumeDelayMs > 0 ? "delayed" : "waiting";
 }

@@ -64,6 +64,7 @@ export function beginSuspension(
 	const { reason, condition, resumeDelayMs, timeoutBehavior, idempotencyKey, digest } = terms;
 	const record = makeSuspension({
 		id: makeId("su", uuid, trustedSlot(execution.id)),
+		generation: parts.generation,
 		reason,
 		condition,
 		waitpoints,

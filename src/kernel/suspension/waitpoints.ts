@@ -38,12 +38,17 @@ export interface Waitpoint {
 	record: WaitpointRecord;
 }
 
-/** The waitpoint under a key; undefined when there is none that is open. */
-export function openWaitpoint(tx: Tx, execution: ExecutionRecord, key: string, now: number): Waitpoint | undefined {
+/** The last waitpoint under a key, open or not. */
+export function latestWaitpoint(tx: Tx, execution: ExecutionRecord, key: string): Waitpoint | undefined {
 	const id = tx.get(waitpointNameKey(execution.id, partsOf(execution).generation, key))?.id;
 	const record = id === undefined ? undefined : tx.get(waitpointKey(id));
-	if (id === undefined || !record || waitpointState(record, execution, now) === "closed") return undefined;
-	return { id, record };
+	return id !== undefined && record ? { id, record } : undefined;
+}
+
+/** The waitpoint under a key; undefined when there is none that is open. */
+export function openWaitpoint(tx: Tx, execution: ExecutionRecord, key: string, now: number): Waitpoint | undefined {
+	const latest = latestWaitpoint(tx, execution, key);
+	return latest && waitpointState(latest.record, execution, now) !== "closed" ? latest : undefined;
 }
 
 /** A new one under its key, which then leads to it. Whoever calls this keeps `parts` with the execution. */
@@ -68,12 +73,7 @@ export function addWaitpoint(
 }
 
 /** Closes waitpoints of a suspension that is over; `isOfEnd` for one that ended with its execution, and may go on in a replay. */
-export function leaveWaitpoints(
-	tx: Tx,
-	waitpoints: readonly { id: string }[],
-	isOfEnd: boolean,
-	now: number,
-): void {
+export function leaveWaitpoints(tx: Tx, waitpoints: readonly { id: string }[], isOfEnd: boolean, now: number): void {
 	tx.expect(waitpoints.map(({ id }) => waitpointKey(id)));
 	for (const { id } of waitpoints) {
 		const record = tx.get(waitpointKey(id));

@@ -33,6 +33,8 @@ export interface Route {
 	/** True when a call without a body means an empty one. */
 	bodyOptional?: boolean;
 	bodyLimit?: number;
+	/** The body is whatever it is, of any type. */
+	takesBytes?: true;
 	query?: Shape<TSchema>;
 	/** By status; errors are the same everywhere and not named. */
 	replies: Record<number, ReplyShape>;

@@ -1,0 +1,197 @@
+import Type, { type Static } from "typebox";
+import { TIMEOUT_BEHAVIORS, type TimeoutBehavior } from "../kernel/records/execution.ts";
+import type { Condition } from "../kernel/suspension/condition.ts";
+import { SUSPENSION_REASONS, type SuspensionReason } from "../kernel/suspension/reasons.ts";
+import { FlowFabricError } from "./errors.ts";
+import { base64, contentType, duration, fence, namespace, page, text, time } from "./fields.ts";
+import { shape } from "./validate.ts";
+
+/** Requests about suspensions, waitpoints and the signals that come to them. */
+
+const strict = { additionalProperties: false, allowed: "must be an object" };
+const fenced = { fence: Type.Optional(fence) };
+
+export const MAX_WAITPOINTS_AT_ONCE = 64;
+
+const reasons = Object.keys(SUSPENSION_REASONS) as SuspensionReason[];
+
+export const waitpointKeyField = text(1, 256, "What the waitpoint is called within its execution");
+
+export const timeoutBehavior = Type.Unsafe<TimeoutBehavior>(
+	Type.Enum([...TIMEOUT_BEHAVIORS], {
+		description: "What becomes of it when its timeout comes (fail)",
+		allowed: `must be one of ${TIMEOUT_BEHAVIORS.join(", ")}`,
+	}),
+);
+
+const condition = Type.Unsafe<Condition>(
+	Type.Unknown({
+		description:
+			"What must come: {signal, waitpoint?}, {anySignal: true, waitpoint?}, {operatorOnly: true}, {timeoutOnly: true}, {allOf: […]}, {anyOf: […]} or {count: {n, distinctBy, match?, waitpoints?}}, nested at most 4 deep",
+	}),
+);
+
+export const suspendRequest = shape(
+	Type.Object(
+		{
+			...fenced,
+			reason: Type.Unsafe<SuspensionReason>(
+				Type.Enum(reasons, { description: "Why it waits", allowed: `must be one of ${reasons.join(", ")}` }),
+			),
+			condition,
+			waitpoints: Type.Optional(
+				Type.Array(
+					Type.Object(
+						{ key: waitpointKeyField, id: Type.Optional(Type.String({ maxLength: 64 })) },
+						{ additionalProperties: false, allowed: "must be {key} or {id, key}" },
+					),
+					{
+						maxItems: MAX_WAITPOINTS_AT_ONCE,
+						description: "Where signals arrive; the first is meant where a condition names none",
+						allowed: `must be an array of at most ${MAX_WAITPOINTS_AT_ONCE} waitpoints`,
+					},
+				),
+			),
+			timeoutAt: Type.Optional(time),
+			timeoutMs: Type.Optional(duration(1, "How long it waits at most")),
+			timeoutBehavior: Type.Optional(timeoutBehavior),
+			resumeDelayMs: Type.Optional(duration(0, "How long after that it may be claimed (0)")),
+			idempotencyKey: Type.Optional(
+				text(0, 512, "Waited for again under this key once that is over, it is answered at once; empty = none"),
+			),
+		},
+		strict,
+	),
+);
+export type SuspendRequest = Static<typeof suspendRequest.schema>;
+
+export const createWaitpointRequest = shape(
+	Type.Object(
+		{
+			...fenced,
+			key: waitpointKeyField,
+			expiresMs: Type.Optional(duration(1, "When it closes unless something waits at it by then (never)")),
+		},
+		strict,
+	),
+);
+export type CreateWaitpointRequest = Static<typeof createWaitpointRequest.schema>;
+
+const payload = {
+	payload: Type.Optional(Type.Unknown()),
+	payloadBase64: Type.Optional(base64),
+	contentType: Type.Optional(contentType),
+};
+
+const signalName = text(1, 256, "What the signal is called");
+
+/** Ids and tokens of any form: what is wrong with them is told by nothing but `invalid_token`. */
+const secretly = Type.String({ maxLength: 4096, allowed: "must be a string" });
+
+export const signalRequest = shape(
+	Type.Object(
+		{
+			waitpointId: secretly,
+			token: secretly,
+			name: signalName,
+			...payload,
+			source: Type.Optional(
+				Type.Object(
+					{ type: text(1, 64, "What kind of sender"), identity: text(1, 256, "Which one") },
+					{ additionalProperties: false, description: "Who sends it", allowed: "must be {type, identity}" },
+				),
+			),
+			category: Type.Optional(text(1, 64, "Anything, for whoever gets it")),
+			correlationId: Type.Optional(text(1, 256, "Anything, for whoever gets it")),
+			idempotencyKey: Type.Optional(
+				text(0, 256, "Sent again within 24 hours under this key it counts once; empty = none"),
+			),
+		},
+		strict,
+	),
+);
+export type SignalRequest = Static<typeof signalRequest.schema>;
+
+/** Kinds of senders that only the engine speaks for. */
+const RESERVED_SOURCES = ["operator", "system"];
+
+/** What the shape leaves to be checked. */
+export function checkSource(source: SignalRequest["source"]): void {
+	if (!source || !RESERVED_SOURCES.includes(source.type)) return;
+	throw new FlowFabricError("invalid_input", {
+		message: `source.type: must not be ${RESERVED_SOURCES.join(" or ")}, which the engine itself says of approvals and timeouts`,
+		details: { field: "source.type" },
+	});
+}
+
+/** What comes to a callback URL: bytes, and nothing else that is known of them. */
+export interface CallbackRequest {
+	token: string;
+	bytes: Uint8Array;
+	contentType?: string;
+	/** The signal it is; whatever is waited for at the waitpoint when left out. */
+	name?: string;
+	idempotencyKey?: string;
+}
+
+export const callbackRequest = shape(
+	Type.Object(
+		{
+			token: secretly,
+			name: Type.Optional(signalName),
+			idempotencyKey: Type.Optional(text(0, 256, "Sent again within 24 hours under this key it counts once")),
+			contentType: Type.Optional(contentType),
+		},
+		strict,
+	),
+);
+
+export const approveRequest = shape(
+	Type.Object(
+		{
+			name: signalName,
+			waitpoint: Type.Optional(waitpointKeyField),
+			payload: Type.Optional(Type.Unknown()),
+			identity: Type.Optional(text(1, 256, "Who says so (the token's name)")),
+		},
+		strict,
+	),
+);
+export type ApproveRequest = Static<typeof approveRequest.schema>;
+
+export const resumeRequest = shape(Type.Object({ reason: Type.Optional(text(0, 1024, "Why")) }, strict));
+export type ResumeRequest = Static<typeof resumeRequest.schema>;
+
+export const waitpointsRequest = shape(
+	Type.Object(
+		{
+			all: Type.Optional(Type.Boolean({ description: "Closed ones too (false)", allowed: "must be true or false" })),
+			...page,
+		},
+		strict,
+	),
+);
+export type WaitpointsRequest = Static<typeof waitpointsRequest.schema>;
+
+export const inboxRequest = shape(
+	Type.Object(
+		{
+			namespace: Type.Optional(namespace),
+			reason: Type.Optional(
+				Type.Unsafe<SuspensionReason>(
+					Type.Enum(reasons, {
+						description: "Only what waits for this",
+						allowed: `must be one of ${reasons.join(", ")}`,
+					}),
+				),
+			),
+			key: Type.Optional(waitpointKeyField),
+			...page,
+		},
+		strict,
+	),
+);
+export type InboxRequest = Static<typeof inboxRequest.schema>;
+
+export const signalsRequest = shape(Type.Object(page, strict));
+export type SignalsRequest = Static<typeof signalsRequest.schema>;
