@@ -75,6 +75,8 @@ interface RecordTypeEntry<R extends object> {
 	namespace?(record: R, name: string): string;
 	/** Whether commands are likely to come for it: an engine need not remember the others. */
 	isBusy?(record: R): boolean;
+	/** Whether it may be shown to nobody: it leaves its store only for who asks for it. */
+	isSecret?: true;
 	/** Where it is queued. */
 	placement?(record: R, key: string): Placement[];
 	/** What is done when something on it is due. */
@@ -260,6 +262,7 @@ const RECORD_TYPES = {
 		prefix: KEYRING_KEY,
 		defaults: keyringDefaults,
 		slot: () => KEYRING_SLOT,
+		isSecret: true,
 		placement: keyringPlacement,
 		tick: tickKeyring,
 	}),
@@ -320,6 +323,9 @@ export function slotOfKey(key: string): number | undefined {
 	// Bytes of an execution, or what a later version made a part of it.
 	return key.charAt(ID_PREFIX - 1) === "_" && key.includes("/") ? slotOfPart(key) : undefined;
 }
+
+/** Whether a record may be shown to nobody. */
+export const isSecret = (key: string): boolean => typeOfKey(key)?.isSecret === true;
 
 /** Undefined for what is of no namespace. */
 export function namespaceOf(key: string, record: object): string | undefined {
