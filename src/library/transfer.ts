@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
-import { slotOfKey } from "../kernel/record-types.ts";
+import { isSecret, slotOfKey } from "../kernel/record-types.ts";
 import { exportStore } from "../store/transfer/export.ts";
 import { importStore } from "../store/transfer/import.ts";
 import type { Counts } from "../store/transfer/line.ts";
@@ -13,7 +13,7 @@ import { openStoreAt, recordFormat } from "./open.ts";
 export async function exportFile(url: string, path: string): Promise<void> {
 	const store = await openStoreAt(url);
 	try {
-		await writeLines(exportStore(store, recordFormat), path);
+		await writeLines(exportStore(store, { ...recordFormat, isLeftOut: isSecret }), path);
 	} finally {
 		await store.close();
 	}

@@ -42,6 +42,7 @@ import { retryCases } from "./public-cases/retries.ts";
 import { routeCases } from "./public-cases/routes.ts";
 import { signalCases } from "./public-cases/signals.ts";
 import { situationCases } from "./public-cases/situations.ts";
+import { stepCases } from "./public-cases/steps.ts";
 import { suspendingCases } from "./public-cases/suspending.ts";
 import { suspensionTimeoutCases } from "./public-cases/suspension-timeouts.ts";
 import { tagCases } from "./public-cases/tags.ts";
@@ -82,6 +83,7 @@ const always: Subjects = {
 	bulk: bulkCases,
 	tenants: tenantCases,
 	payloads: payloadCases,
+	steps: stepCases,
 	waiting: waitingCases,
 	notices: noticeCases,
 	"worker registry": workerRegistryCases,

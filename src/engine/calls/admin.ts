@@ -3,6 +3,7 @@ import { FlowFabricError } from "../../contract/errors.ts";
 import type { ScannersReply } from "../../contract/replies.ts";
 import { restrictionOf } from "../../contract/scanners.ts";
 import { FORMAT } from "../../kernel/format.ts";
+import { isSecret } from "../../kernel/record-types.ts";
 import { type Snapshot, StoreError } from "../../store/port.ts";
 import { exportStore } from "../../store/transfer/export.ts";
 import { storeRefusal } from "../partition/store-line.ts";
@@ -51,7 +52,7 @@ export class LocalAdmin implements AdminCalls {
 		let snapshot: Snapshot | undefined;
 		try {
 			snapshot = await engine.store.snapshot?.();
-			yield* exportStore(snapshot?.store ?? engine.store, { format: FORMAT });
+			yield* exportStore(snapshot?.store ?? engine.store, { format: FORMAT, isLeftOut: isSecret });
 		} catch (error) {
 			if (!(error instanceof StoreError)) throw error;
 			throw engine.closed ? new FlowFabricError("shutting_down", { cause: error }) : storeRefusal(error);

@@ -4,6 +4,11 @@ import type { Counts, Line } from "./line.ts";
 
 type Exportable = Snapshot["store"];
 
+export interface ExportOptions extends Pick<RecordFormat, "format"> {
+	/** Records that stay behind; none when left out. */
+	isLeftOut?(key: string): boolean;
+}
+
 const RECORDS_PER_PAGE = 500;
 const EVENTS_PER_PAGE = 200;
 const BLOBS_PER_PAGE = 100;
@@ -13,11 +18,12 @@ const BLOBS_PER_PAGE = 100;
  * are events whose owner is gone. Only a page is in memory at a time. Nothing should write meanwhile: an export is no
  * snapshot, but can be made of one.
  */
-export async function* exportStore(store: Exportable, format: Pick<RecordFormat, "format">): AsyncIterable<string> {
+export async function* exportStore(store: Exportable, { format, isLeftOut }: ExportOptions): AsyncIterable<string> {
 	const counts: Counts = { records: 0, blobs: 0, events: 0 };
-	yield text({ flowfabric: "export", format: format.format, partitions: store.partitions });
+	yield text({ flowfabric: "export", format, partitions: store.partitions });
 	for (let partition = 0; partition < store.partitions; partition++) {
 		for await (const { key, doc } of allRecords(store, partition, RECORDS_PER_PAGE)) {
+			if (isLeftOut?.(key)) continue;
 			counts.records += 1;
 			yield text({ record: key, partition, doc });
 		}
