@@ -15,7 +15,7 @@ import * as shapes from "../../contract/waitpoints.ts";
 import { slotOfId } from "../../kernel/ids.ts";
 import { signalBlobKey } from "../../kernel/payload.ts";
 import { partsOf } from "../../kernel/records/execution.ts";
-import { type WaitpointRecord, waitpointKey } from "../../kernel/records/waitpoint.ts";
+import type { WaitpointRecord } from "../../kernel/records/waitpoint.ts";
 import type { SignalContent } from "../../kernel/rules/signal.ts";
 import { budgetOfWaitpoint, budgetWaitpoint } from "../../kernel/suspension/budget-pause.ts";
 import { BUDGET_APPROVE } from "../../kernel/suspension/resuming.ts";
@@ -188,5 +188,3 @@ type Said = Omit<SignalContent, "payload" | "payloadBlob" | "uuid">;
 
 /** The id of no waitpoint, read where the given one cannot be: a malformed id costs what any other does. */
 const NOBODY = `wp_${"0".repeat(32)}_0`;
-
-export const waitpointKeyOf = waitpointKey;
