@@ -89,15 +89,14 @@ export class LocalWaitpoints implements WaitpointCalls {
 
 	async callback(waitpointId: string, request: shapes.CallbackRequest): Promise<SignalReply> {
 		const { bytes, ...rest } = request;
-		const { token, name, idempotencyKey, contentType } = shapes.callbackRequest.check(rest);
+		const { token, name = CALLBACK, idempotencyKey, contentType } = shapes.callbackRequest.check(rest);
 		const content = contentOf({ field: "payload", value: undefined, base64: undefined, bytes, contentType });
 		const waitpoint = await this.#admit(undefined, waitpointId, token);
 		const said: Said = {
-			name: name ?? CALLBACK,
+			name,
 			source: { type: CALLBACK, identity: waitpointId },
 			actor: `callback ${waitpointId}`,
 		};
-		if (name === undefined) said.isUnnamed = true;
 		if (idempotencyKey !== undefined) said.idempotencyKey = idempotencyKey;
 		return this.#send(waitpoint, waitpointId, said, content);
 	}
