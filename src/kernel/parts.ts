@@ -5,7 +5,7 @@ import { type SignalRecord, sentSignalKey, signalKey } from "./records/signal.ts
 import type { StepRecord } from "./records/step.ts";
 import { suspensionKey, suspensionNameKey } from "./records/suspension.ts";
 import { type WaitpointRecord, waitpointNameKey } from "./records/waitpoint.ts";
-import { countedValues } from "./suspension/counting.ts";
+import { forgetCounted } from "./suspension/counting.ts";
 import type { Tx } from "./tx.ts";
 
 /** What an execution has in records of its own goes with it, and begins anew with a replay. */
@@ -52,12 +52,10 @@ const removeSignals: PartRemover = (tx, { id }, parts, most) => {
 };
 
 function forgetSignal(tx: Tx, executionId: string, signal: SignalRecord): void {
-	const { payload, waitpointId, idempotencyKey, suspension } = signal;
+	const { payload, waitpointId, idempotencyKey } = signal;
 	if (payload?.ref) tx.removeBlob(payload.ref);
 	if (idempotencyKey !== "") removeIfThere(tx, sentSignalKey(executionId, waitpointId, idempotencyKey));
-	const counting = suspension > 0 ? tx.getReadable(suspensionKey(executionId, suspension)) : undefined;
-	if (!counting) return;
-	for (const mark of countedValues(executionId, suspension, counting, signal)) removeIfThere(tx, mark);
+	forgetCounted(tx, executionId, signal);
 }
 
 const removeSuspensions: PartRemover = (tx, { id }, parts, most) => {

@@ -316,9 +316,9 @@ export function waitpointPlacement(record: WaitpointRecord): Placement[] {
 	return places;
 }
 
-export function signalPlacement({ effect, suspension, leaves, waitpointId }: SignalRecord, key: string): Placement[] {
+export function signalPlacement({ suspension, leaves, waitpointId }: SignalRecord, key: string): Placement[] {
 	const { executionId, number } = signalSubject(key);
-	if (suspension === 0) return effect === "buffered" ? [{ queue: bufferedQueue(waitpointId), score: number }] : [];
+	if (suspension === 0) return [{ queue: bufferedQueue(waitpointId), score: number }];
 	return leaves.length > 0 ? [{ queue: countedQueue(executionId, suspension), score: number }] : [];
 }
 

@@ -113,13 +113,19 @@ function earlierAnswer(tx: Tx, record: ExecutionRecord, command: SuspendCommand)
 		const name = suspensionNameKey(id, generation, idempotencyKey);
 		const number = (suspensions === 0 ? tx.getFresh(name) : tx.get(name))?.number;
 		const known = number === undefined ? undefined : tx.get(suspensionKey(id, number));
-		return number !== undefined && known ? answerOf(tx, known, number, "already_satisfied") : undefined;
+		return number !== undefined && known && hasGoneOn(known)
+			? answerOf(tx, known, number, "already_satisfied")
+			: undefined;
 	}
 	if (suspensions === 0) return undefined;
 	const last = tx.get(suspensionKey(id, suspensions));
 	const isSame = last?.epoch === epoch && last.digest === command.digest && last.idempotencyKey === "";
 	return last && isSame ? answerOf(tx, last, suspensions, "already_satisfied") : undefined;
 }
+
+/** Its execution went on from there. What ended with its execution was never answered: a replay waits for it again. */
+const hasGoneOn = ({ endedBy, timeoutBehavior }: SuspensionRecord): boolean =>
+	endedBy === "timeout" ? timeoutBehavior === "resume" : endedBy !== "execution_ended";
 
 function answerOf(
 	tx: Tx,

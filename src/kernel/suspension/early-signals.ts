@@ -1,11 +1,12 @@
-import { bufferedQueue } from "../placement.ts";
+import { bufferedQueue, countedQueue } from "../placement.ts";
 import { type ExecutionRecord, executionKey } from "../records/execution.ts";
 import { amend, type Key } from "../records/record.ts";
 import { type SignalRecord, signalSubject } from "../records/signal.ts";
 import type { SuspensionRecord } from "../records/suspension.ts";
+import { waitpointKey } from "../records/waitpoint.ts";
 import type { Tx } from "../tx.ts";
 import { satisfiedBy } from "./condition.ts";
-import { count } from "./counting.ts";
+import { count, forgetCounted } from "./counting.ts";
 import { withCounted } from "./handing-over.ts";
 
 /** Early signals gone through in one step, so that no unit grows with what has come. */
@@ -20,7 +21,11 @@ export interface Replayed {
 	isUnfinished: boolean;
 }
 
-/** Counts signals that were kept for the waitpoints of a suspension, in the order in which they came. */
+/**
+ * Counts signals that were kept for the waitpoints of a suspension, in the order in which they came. What an earlier
+ * suspension had counted that ended with its execution is counted anew; what came to waitpoints that this one does not name
+ * waits there from now on.
+ */
 export function replayEarly(
 	tx: Tx,
 	{ id }: ExecutionRecord,
@@ -28,15 +33,21 @@ export function replayEarly(
 	suspension: SuspensionRecord,
 	waitpointIds: readonly string[],
 ): Replayed {
-	const keys = waitpointIds.flatMap((waitpointId) =>
-		tx.all(bufferedQueue(waitpointId), executionKey(id), PER_STEP + 1).map(({ key }) => key),
-	);
+	const cutOff = new Set(waitpointIds.map((waitpointId) => tx.get(waitpointKey(waitpointId))?.cutOff ?? 0));
+	cutOff.delete(0);
+	const queues = [...waitpointIds.map(bufferedQueue), ...[...cutOff].map((earlier) => countedQueue(id, earlier))];
+	const keys = queues.flatMap((queue) => tx.all(queue, executionKey(id), PER_STEP + 1).map(({ key }) => key));
 	keys.sort((a, b) => signalSubject(a).number - signalSubject(b).number);
 	tx.expect(keys.slice(0, PER_STEP));
 	let current = suspension;
 	for (const key of keys.slice(0, PER_STEP) as Key<SignalRecord>[]) {
 		const signal = tx.get(key);
-		if (!signal || signal.suspension > 0) continue;
+		if (!signal || signal.suspension === number) continue;
+		if (signal.suspension > 0) forgetCounted(tx, id, signal);
+		if (!waitpointIds.includes(signal.waitpointId)) {
+			tx.put(key, amend(signal, { suspension: 0, leaves: [] }));
+			continue;
+		}
 		const counting = count(tx, id, number, current, signal);
 		tx.put(key, amend(signal, { suspension: number, leaves: counting.leaves }));
 		if (counting.leaves.length === 0) continue;
