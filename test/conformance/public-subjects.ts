@@ -23,6 +23,7 @@ import { grantCases } from "./public-cases/grants.ts";
 import { handBackCases } from "./public-cases/hand-back.ts";
 import { historyCases } from "./public-cases/histories.ts";
 import { idempotencyCases } from "./public-cases/idempotency.ts";
+import { keyCases } from "./public-cases/keys.ts";
 import { laneStateCases } from "./public-cases/lane-states.ts";
 import { laneCases } from "./public-cases/lanes.ts";
 import { listFilterCases } from "./public-cases/list-filters.ts";
@@ -96,6 +97,7 @@ const always: Subjects = {
 	usage: usageCases,
 	quotas: quotaCases,
 	administration: administrationCases,
+	keys: keyCases,
 	"bad creates": badCreateCases,
 	"bad calls": badCallCases,
 	"bad budgets": badBudgetCases,
