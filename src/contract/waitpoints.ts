@@ -129,7 +129,7 @@ export interface CallbackRequest {
 	token: string;
 	bytes: Uint8Array;
 	contentType?: string;
-	/** The signal it is; whatever is waited for at the waitpoint when left out. */
+	/** The signal it is; `callback` when left out. */
 	name?: string;
 	idempotencyKey?: string;
 }
