@@ -137,8 +137,19 @@ export class Claimants {
 
 	#gotLease(id: string, lease: { id: string; epoch: number }, since: number): void {
 		this.#stage.checker.checkClaimed(id, lease.id, since);
-		const known = [...this.#held, ...this.#former].some(({ fence }) => fence.leaseId === lease.id);
-		if (!known) this.#held.push({ id, fence: { leaseId: lease.id, epoch: lease.epoch } });
+		if ([...this.#held, ...this.#former].some(({ fence }) => fence.leaseId === lease.id)) return;
+		const held = { id, fence: { leaseId: lease.id, epoch: lease.epoch } };
+		this.#held.push(held);
+		if (!this.#stage.calm && this.#stage.random.chance(0.4)) this.#run(held);
+	}
+
+	/** A handler that waits for somebody as soon as it runs, perhaps at a waitpoint that it opens first. */
+	#run(held: Held): void {
+		const { random, world } = this.#stage;
+		if (random.chance(0.4)) this.#suspenders.createWaitpoint(held);
+		world.after(random.pick([0, 10, 100, 400]), () => {
+			if (this.#held.includes(held)) this.#suspend(held);
+		});
 	}
 
 	/** A worker does something with a lease it holds, or believes to hold, or held once. */
@@ -176,8 +187,13 @@ export class Claimants {
 		this.#held = [];
 	}
 
-	completeAll(): void {
+	/** `waits` is how likely it is that one waits for somebody first. */
+	completeAll(waits: number): void {
 		for (const held of this.#held.splice(0)) {
+			if (this.#stage.random.chance(waits)) {
+				this.#suspend(held);
+				continue;
+			}
 			const { command, call } = leaseRequests.complete(held);
 			this.#stage.ask("complete", held.id, command, call);
 		}

@@ -185,7 +185,7 @@ export class Scenario {
 				const n = random.integer(0, offers[each].length - 1);
 				this.#claimants.claimWith(each, `crew ${n}`, offers[each][n] ?? { capabilities: [], lanes: [] }, 200);
 			}
-			this.#claimants.completeAll();
+			this.#claimants.completeAll(round < 40 ? 0.15 : 0);
 			await world.runUntil(world.time + (round < 50 ? 50 : 500));
 		}
 		const [stuck = ""] = stage.unfinished(tenant);

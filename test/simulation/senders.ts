@@ -30,6 +30,7 @@ export class Senders {
 	constructor(stage: Stage, mailbox: Mailbox) {
 		this.#stage = stage;
 		this.#mailbox = mailbox;
+		mailbox.onNew = (address, timeoutMs) => this.#expect(address, timeoutMs);
 	}
 
 	act(): void {
@@ -55,9 +56,18 @@ export class Senders {
 		}
 	}
 
-	#write(): void {
+	/** Whoever is given a token writes sooner or later, some just when it is too late. */
+	#expect(address: Address, timeoutMs: number | undefined): void {
 		const { random, world } = this.#stage;
-		const address = this.#someAddress();
+		for (let n = random.pick([0, 1, 1, 2]); n > 0; n--) {
+			const isLast = timeoutMs !== undefined && random.chance(0.3);
+			const later = isLast ? Math.max(0, timeoutMs + random.integer(-30, 30)) : random.integer(0, 1500);
+			world.after(later, () => this.#write(address));
+		}
+	}
+
+	#write(address = this.#someAddress()): void {
+		const { random, world } = this.#stage;
 		if (!address) return;
 		const letter = this.#letterTo(address);
 		this.#letters.push(letter);

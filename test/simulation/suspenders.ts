@@ -79,7 +79,7 @@ export class Suspenders {
 				answer.first ??= heard.value;
 				checker.suspensions.checkSuspended(id, heard.value);
 				for (const { id: waitpointId, key, token } of heard.value.waitpoints)
-					this.#mailbox.add({ executionId: id, waitpointId, key, token });
+					this.#mailbox.add({ executionId: id, waitpointId, key, token }, request.timeoutMs);
 			},
 		);
 		if (repeats === 0) return;
