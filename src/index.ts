@@ -29,6 +29,7 @@ export type {
 	CreateRequest,
 	EventsRequest,
 	ListRequest,
+	ReplayRequest,
 	RevokeLeaseRequest,
 } from "./contract/executions.ts";
 export type { FeedRequest } from "./contract/feed.ts";
@@ -36,6 +37,7 @@ export type { GuardRequest, GuardsPageRequest } from "./contract/guards.ts";
 export type { LaneSettings, LanesPageRequest, LanesRequest } from "./contract/lanes.ts";
 export type { CreateQuotaRequest, PatchQuotaRequest } from "./contract/quotas.ts";
 export type * from "./contract/replies.ts";
+export type { RecordStepRequest, StepsRequest } from "./contract/steps.ts";
 export type { SetTagsRequest } from "./contract/tags.ts";
 export type * from "./contract/worker-protocol.ts";
 export type { RegisterWorkerRequest, WorkersPageRequest, WorkersRequest } from "./contract/workers.ts";

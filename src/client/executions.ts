@@ -11,6 +11,7 @@ import {
 	listRequest,
 	MAX_BATCH_ITEMS,
 	MAX_POLL_MS,
+	type ReplayRequest,
 	type RevokeLeaseRequest,
 	waitRequest,
 } from "../contract/executions.ts";
@@ -25,7 +26,9 @@ import type {
 	ExecutionPage,
 	Explanation,
 	FollowedEvent,
+	StepPage,
 } from "../contract/replies.ts";
+import { type StepsRequest, stepsRequest } from "../contract/steps.ts";
 import type { SetTagsRequest } from "../contract/tags.ts";
 import { bodyWith, jointBodies, plainBody, queryOf } from "./bodies.ts";
 import { CreateJoiner } from "./create-joiner.ts";
@@ -130,13 +133,17 @@ export class RemoteExecutions implements ExecutionCalls {
 		return (await this.#read<{ attempts: AttemptView[] }>(id, "/attempts")).attempts;
 	}
 
+	async steps(id: string, request: StepsRequest = {}): Promise<StepPage> {
+		return this.#read(id, `/steps${queryOf(stepsRequest.check(request))}`);
+	}
+
 	async cancel(id: string, request: CancelRequest = {}): Promise<Reply<"cancel">> {
 		return this.#transport.json(acting(id, "/cancel", request, "always"));
 	}
 
 	/** Sent again only if it was not done: a second replay may find the work ended once more. */
-	async replay(id: string): Promise<Reply<"replay">> {
-		return this.#transport.json(acting(id, "/replay", {}, "undone"));
+	async replay(id: string, request: ReplayRequest = {}): Promise<Reply<"replay">> {
+		return this.#transport.json(acting(id, "/replay", request, "undone"));
 	}
 
 	async delete(id: string): Promise<Reply<"delete">> {

@@ -7,11 +7,13 @@ import type {
 	CompletedItem,
 	GrantView,
 	OpenedWaitpoint,
+	RecordedStep,
 	RenewedLease,
 	SuspendReply,
 	UsageReply,
 	WorkerNotice,
 } from "../contract/replies.ts";
+import type { RecordStepRequest } from "../contract/steps.ts";
 import type { CreateWaitpointRequest, SuspendRequest } from "../contract/waitpoints.ts";
 import type * as protocol from "../contract/worker-protocol.ts";
 import { MAX_JOINT_COMPLETES } from "../contract/worker-protocol.ts";
@@ -136,6 +138,11 @@ export class RemoteLeases implements LeaseCalls {
 
 	progress(id: string, request: protocol.ProgressRequest): Promise<{ percent?: number; message?: string }> {
 		return this.#fenced(id, "/progress", request);
+	}
+
+	async recordStep(id: string, request: RecordStepRequest): Promise<RecordedStep> {
+		const path = pathOf(id, "/steps");
+		return this.#transport.json({ method: "POST", path, body: bodyWith("result", request), repeat: "always" });
 	}
 
 	usage(id: string, request: WorkerUsageRequest): Promise<UsageReply> {

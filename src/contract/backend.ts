@@ -15,6 +15,7 @@ import type {
 	CreateRequest,
 	EventsRequest,
 	ListRequest,
+	ReplayRequest,
 	RevokeLeaseRequest,
 } from "./executions.ts";
 import type { FeedRequest } from "./feed.ts";
@@ -47,12 +48,14 @@ import type {
 	OpenedWaitpoint,
 	QuotaPage,
 	QuotaView,
+	RecordedStep,
 	ReleasedSpend,
 	RenewedLease,
 	ResumeReply,
 	ScannersReply,
 	SignalPage,
 	SignalReply,
+	StepPage,
 	SuspendReply,
 	UsageReply,
 	WaitpointPage,
@@ -61,6 +64,7 @@ import type {
 	WorkerPage,
 	WorkerView,
 } from "./replies.ts";
+import type { RecordStepRequest, StepsRequest } from "./steps.ts";
 import type { SetTagsRequest } from "./tags.ts";
 import type {
 	ApproveRequest,
@@ -108,8 +112,11 @@ export interface ExecutionCalls {
 	/** Every event as it comes, until the signal aborts; goes on behind `cursor`, or starts with the first. */
 	follow(id: string, options?: FollowOptions): AsyncIterable<FollowedEvent>;
 	attempts(id: string): Promise<AttemptView[]>;
+	/** Its recorded steps in the order they were made, a page at a time. */
+	steps(id: string, request?: StepsRequest): Promise<StepPage>;
 	cancel(id: string, request?: CancelRequest): Promise<{ publicState: PublicState; cancelRequested?: true }>;
-	replay(id: string): Promise<{ publicState: PublicState; replays: number }>;
+	/** Runs ended work again; from the start, unless what was recorded of it is kept. */
+	replay(id: string, request?: ReplayRequest): Promise<{ publicState: PublicState; replays: number }>;
 	delete(id: string): Promise<{ deleted: true }>;
 	changePriority(id: string, request: ChangePriorityRequest): Promise<{ publicState: PublicState; priority: number }>;
 	setTags(id: string, request: SetTagsRequest): Promise<{ tags: Record<string, string> }>;
@@ -143,6 +150,11 @@ export interface LeaseCalls {
 	delay(id: string, request: DelayRequest): Promise<{ publicState: PublicState; delayUntil?: number }>;
 	release(id: string, request: ReleaseRequest): Promise<{ publicState: PublicState }>;
 	progress(id: string, request: ProgressRequest): Promise<{ percent?: number; message?: string }>;
+	/**
+	 * Keeps what a step of a handler came to. A result is final: recorded again, with whatever, it gives the first answer. A
+	 * step recorded with `error` may be recorded anew.
+	 */
+	recordStep(id: string, request: RecordStepRequest): Promise<RecordedStep>;
 	/**
 	 * Reports what was spent of a budget. A breach is an answer, not an error. The fence is checked on receipt; what passed
 	 * is counted even if the lease is lost meanwhile.

@@ -181,6 +181,21 @@ export const revokeLeaseRequest = shape(
 );
 export type RevokeLeaseRequest = Static<typeof revokeLeaseRequest.schema>;
 
+export const replayRequest = shape(
+	Type.Object(
+		{
+			keepSteps: Type.Optional(
+				Type.Boolean({
+					description: "Recorded steps stay, so that it goes on where it stopped (false)",
+					allowed: "must be a boolean",
+				}),
+			),
+		},
+		{ additionalProperties: false, allowed: "must be an object" },
+	),
+);
+export type ReplayRequest = Static<typeof replayRequest.schema>;
+
 export const changePriorityRequest = shape(
 	Type.Object({ priority }, { additionalProperties: false, allowed: "must be an object" }),
 );

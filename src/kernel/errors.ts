@@ -100,6 +100,11 @@ export const ERRORS = {
 		message: "the execution would have more than 64 tags, or tags of more than 24576 characters together",
 	},
 	max_replays_exhausted: { status: 409, retryable: false, message: "policy.maxReplays replays were made already" },
+	steps_too_large: {
+		status: 409,
+		retryable: false,
+		message: "the execution's recorded steps would be more than 64 MiB together",
+	},
 	result_not_ready: { status: 409, retryable: false, message: "the execution has not ended, so it has no result yet" },
 	rotation_conflict: { status: 409, retryable: false, message: "the keyring has this kid with another secret" },
 	cursor_expired: { status: 409, retryable: false, message: "events behind this cursor are no longer kept" },

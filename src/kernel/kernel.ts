@@ -23,6 +23,7 @@ import { looked } from "./rules/looked.ts";
 import { noteTrim } from "./rules/note-trim.ts";
 import { probeWrite } from "./rules/probe-write.ts";
 import { progress } from "./rules/progress.ts";
+import { recordStep } from "./rules/record-step.ts";
 import { recount } from "./rules/recount.ts";
 import { beat, registerWorker, removeWorker } from "./rules/register-worker.ts";
 import { releaseSpend } from "./rules/release-spend.ts";
@@ -54,6 +55,7 @@ const rules = {
 	delay,
 	release,
 	progress,
+	recordStep,
 	suspend,
 	createWaitpoint,
 	signal,

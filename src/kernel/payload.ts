@@ -27,5 +27,8 @@ export interface Blob {
 }
 
 export const inputBlobKey = (executionId: string): string => `${executionId}/in`;
+/** Only one lease records the result of a step. */
+export const stepBlobKey = (executionId: string, epoch: number, name: string, index: number): string =>
+	`${executionId}/p${epoch}.${index}.${name}`;
 export const signalBlobKey = (executionId: string, uuid: string): string => `${executionId}/s-${uuid}`;
 export const resultBlobKey = (executionId: string, epoch: number): string => `${executionId}/r${epoch}`;

@@ -7,6 +7,7 @@ import { type HoldRecord, holdSubject } from "./records/hold.ts";
 import { type KeyringRecord, removalOf } from "./records/keyring.ts";
 import { isSetApart, type LaneHomeRecord } from "./records/lane.ts";
 import { type SignalRecord, signalSubject } from "./records/signal.ts";
+import { type StepRecord, stepSubject } from "./records/step.ts";
 import { fairQueue, type TicketRecord } from "./records/ticket.ts";
 import type { WaitpointRecord } from "./records/waitpoint.ts";
 import { type WorkerRecord, workerExpiresAt } from "./records/worker.ts";
@@ -194,6 +195,9 @@ export const ledgerQueue = (namespace: string, id: string, period: number): stri
 
 export const usageKeysQueue = (namespace: string, id: string): string => `usagekeys,${guardSubject(namespace, id)}`;
 
+/** The recorded steps of an execution since it was submitted or last replayed without them, in the order they were made. */
+export const stepsQueue = (executionId: string, generation: number): string => `steps,${executionId},${generation}`;
+
 /** How the names of lists of lanes begin. */
 export const LANES = "lanes,";
 
@@ -285,6 +289,11 @@ export function usageKeyPlacement(record: UsageKeyRecord, key: string): Placemen
 		{ queue: DUE_QUEUE, score: record.expiresAt },
 		{ queue: usageKeysQueue(namespace, id), score: record.expiresAt },
 	];
+}
+
+export function stepPlacement({ number }: StepRecord, key: string): Placement[] {
+	const { executionId, generation } = stepSubject(key);
+	return [{ queue: stepsQueue(executionId, generation), score: number }];
 }
 
 /** The waitpoints of an execution, in the order they were made. */

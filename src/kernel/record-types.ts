@@ -10,6 +10,7 @@ import {
 	type Placement,
 	quotaPlacement,
 	signalPlacement,
+	stepPlacement,
 	ticketPlacement,
 	untilDue,
 	usageKeyPlacement,
@@ -45,6 +46,7 @@ import { OUTBOX_PREFIX, type OutboxRecord, outboxDefaults } from "./records/outb
 import { QUOTA_PREFIX, quotaDefaults, WINDOW_PREFIX, windowChunkDefaults } from "./records/quota.ts";
 import { decodeRecord, encodeRecord } from "./records/record.ts";
 import { countedValueDefaults, type SignalRecord, sentSignalDefaults, signalDefaults } from "./records/signal.ts";
+import { type StepRecord, stepDefaults } from "./records/step.ts";
 import { suspensionDefaults, suspensionNameDefaults } from "./records/suspension.ts";
 import { TICKET_PREFIX, ticketDefaults } from "./records/ticket.ts";
 import { TURN_PREFIX, type TurnRecord, turnDefaults, turnForgottenAt } from "./records/turn.ts";
@@ -89,10 +91,10 @@ const entry = <R extends object>(type: RecordTypeEntry<R>): RecordTypeEntry<obje
 
 const always = (): boolean => true;
 const ofRecord = ({ namespace }: { namespace: string }): string => namespace;
+/** A part of an execution lives with it. */
+const slotOfPart = (key: string): number => trustedSlot(key.slice(0, key.indexOf("/")));
 /** Namespaces hold no colon. */
 const upToColon = (_: object, name: string): string => name.slice(0, name.indexOf(":"));
-
-const slotOfPart = (key: string): number => trustedSlot(key.slice(0, key.indexOf("/")));
 
 /** Every type of record, with everything about it. What a store holds beyond these was written by a later version. */
 const RECORD_TYPES = {
@@ -108,13 +110,25 @@ const RECORD_TYPES = {
 		encode: encodeExecution,
 	}),
 	attempt: entry({ prefix: "ex_/a", defaults: attemptDefaults, slot: slotOfPart }),
-	suspension: entry({ prefix: "ex_/u", defaults: suspensionDefaults, slot: slotOfPart }),
+	suspension: entry({
+		prefix: "ex_/u",
+		defaults: suspensionDefaults,
+		slot: slotOfPart,
+		isBusy: ({ endedAt }) => endedAt === 0,
+	}),
+	step: entry<StepRecord>({
+		prefix: "ex_/p",
+		defaults: stepDefaults,
+		slot: slotOfPart,
+		placement: stepPlacement,
+	}),
 	suspensionName: entry({ prefix: "ex_/k", defaults: suspensionNameDefaults, slot: slotOfPart }),
 	waitpoint: entry<WaitpointRecord>({
 		prefix: "wp_",
 		defaults: waitpointDefaults,
 		slot: trustedSlot,
 		namespace: ofRecord,
+		isBusy: ({ closedAt }) => closedAt === 0,
 		placement: waitpointPlacement,
 		tick: tickWaitpoint,
 	}),
@@ -311,7 +325,9 @@ export function isBusy(key: string, record: object): boolean {
 /** The slot a record, a blob or an owner of events lives in; undefined for what any partition may have one of. */
 export function slotOfKey(key: string): number | undefined {
 	const type = typeOfKey(key);
-	return type?.slot?.(nameOf(key, type));
+	if (type) return type.slot?.(nameOf(key, type));
+	// Bytes of an execution, or what a later version made a part of it.
+	return key.charAt(ID_PREFIX - 1) === "_" && key.includes("/") ? slotOfPart(key) : undefined;
 }
 
 /** Whether a record may be shown to nobody. */

@@ -9,11 +9,13 @@ import type {
 	CreateRequest,
 	EventsRequest,
 	ListRequest,
+	ReplayRequest,
 	RevokeLeaseRequest,
 } from "../contract/executions.ts";
 import type { FeedRequest } from "../contract/feed.ts";
 import type { LanesPageRequest } from "../contract/lanes.ts";
 import type { ErrorBody } from "../contract/replies.ts";
+import type { StepsRequest } from "../contract/steps.ts";
 import type { SetTagsRequest } from "../contract/tags.ts";
 import type { WorkersPageRequest } from "../contract/workers.ts";
 import { activeTraceparent } from "../tracing/trace-context.ts";
@@ -135,8 +137,14 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 		return this.backend.executions.cancel(id, request);
 	}
 
-	replay(id: string) {
-		return this.backend.executions.replay(id);
+	/** What its handler has done so far, step by step. */
+	steps(id: string, request: StepsRequest = {}) {
+		return this.backend.executions.steps(id, request);
+	}
+
+	/** Runs ended work again: from the start, or with `keepSteps` from where it stopped. */
+	replay(id: string, request: ReplayRequest = {}) {
+		return this.backend.executions.replay(id, request);
 	}
 
 	delete(id: string) {

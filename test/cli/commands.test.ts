@@ -295,6 +295,37 @@ describe("cancel and replay", () => {
 	});
 });
 
+describe("steps", () => {
+	test("are shown with how long they took, and kept in a replay that is asked to", async () => {
+		const { id } = await submit(["thing", "--lane", "stepped"]);
+		expect((await stage.run(["get", id, "--steps"])).err).toContain("No step is recorded.");
+		const { leases } = stage.ff.backend;
+		const [claimed] = await leases.claim({ workerId: "w", instanceId: "w-1", lanes: ["stepped"] });
+		const fence = { leaseId: claimed?.lease.id ?? "", epoch: claimed?.lease.epoch ?? 0 };
+		const startedAt = Date.now() + 60_000;
+		await leases.recordStep(id, { fence, name: "fetch", index: 0, result: "page", startedAt });
+		await leases.recordStep(id, { fence, name: "fetch", index: 1, error: { reason: "no\nroute" }, startedAt });
+		await leases.complete(id, { fence });
+
+		const shown = await stage.run(["get", id, "--steps"]);
+		expect(shown.out.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
+			["STEP", "ATTEMPT", "TOOK", "BYTES", "ERROR"],
+			["fetch", "0", "0 ms", "6"],
+			["fetch #1", "0", "0 ms", "0", "no route (error)"],
+			[""],
+		]);
+		expect(await stage.json(["get", id, "--steps"])).toMatchObject({ id, steps: [{ name: "fetch" }, { index: 1 }] });
+		const two = await stage.run(["get", id, "--steps", "--input"]);
+		expect([two.code, two.err]).toEqual([2, expect.stringContaining("--input and --steps: choose one")]);
+
+		await stage.run(["replay", id, "--keep-steps"]);
+		expect((await stage.ff.steps(id)).steps).toHaveLength(2);
+		await stage.run(["cancel", id]);
+		await stage.run(["replay", id]);
+		expect((await stage.ff.steps(id)).steps).toEqual([]);
+	});
+});
+
 describe("lanes and workers", () => {
 	test("what is in each lane, and how old the oldest is", async () => {
 		await submit(["thing", "--namespace", "laned", "--lane", "left"]);

@@ -40,6 +40,7 @@ import { retentionCases } from "./public-cases/retention.ts";
 import { retryCases } from "./public-cases/retries.ts";
 import { routeCases } from "./public-cases/routes.ts";
 import { situationCases } from "./public-cases/situations.ts";
+import { stepCases } from "./public-cases/steps.ts";
 import { tagCases } from "./public-cases/tags.ts";
 import { tenantCases } from "./public-cases/tenants.ts";
 import { timeoutCases } from "./public-cases/timeouts.ts";
@@ -77,6 +78,7 @@ const always: Subjects = {
 	bulk: bulkCases,
 	tenants: tenantCases,
 	payloads: payloadCases,
+	steps: stepCases,
 	waiting: waitingCases,
 	notices: noticeCases,
 	"worker registry": workerRegistryCases,

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { slotOf } from "../../src/kernel/ids.ts";
+import { inputBlobKey, resultBlobKey, stepBlobKey } from "../../src/kernel/payload.ts";
 import { decode, encode, recordTypeOf, slotOfKey } from "../../src/kernel/record-types.ts";
 import { claimRequestKey } from "../../src/kernel/records/claim-request.ts";
 import { EVENT_LOG_KEY } from "../../src/kernel/records/event-log.ts";
@@ -13,6 +14,7 @@ import {
 } from "../../src/kernel/records/execution.ts";
 import { idempotencyKeyDefaults } from "../../src/kernel/records/idempotency-key.ts";
 import { amend, decodeRecord, encodeRecord, makeRecord } from "../../src/kernel/records/record.ts";
+import { stepKey } from "../../src/kernel/records/step.ts";
 import { workerKey } from "../../src/kernel/records/worker.ts";
 
 const id = `ex_${"0".repeat(32)}_7`;
@@ -81,6 +83,17 @@ describe("record types", () => {
 		expect(slotOfKey(workerKey("n", "i:1"))).toBe(slotOf("n"));
 		expect(slotOfKey(workerKey("n", "another"))).toBe(slotOf("n"));
 		expect([slotOfKey(claimRequestKey("n", "i", "r")), slotOfKey(EVENT_LOG_KEY)]).toEqual([undefined, undefined]);
+	});
+
+	it("parts of an execution, and its bytes, live where it does", () => {
+		for (const key of [
+			inputBlobKey(id),
+			resultBlobKey(id, 3),
+			stepBlobKey(id, 3, "a/b", 0),
+			stepKey(id, 0, "a/b_9", 0),
+		]) {
+			expect(slotOfKey(key)).toBe(7);
+		}
 	});
 
 	it("fill in the defaults of their kind", () => {

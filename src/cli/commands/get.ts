@@ -3,11 +3,14 @@ import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { MisuseError } from "../exit-codes.ts";
 import { printExecution } from "../format/execution.ts";
+import { printSteps } from "../format/steps.ts";
+import { allPages, WHOLE_PAGE } from "../pages.ts";
 import { payloadFields, writePayload } from "../payloads.ts";
 
 interface Flags extends ServerFlags {
 	input?: boolean;
 	result?: boolean;
+	steps?: boolean;
 }
 
 export function addGet(program: Command, context: CommandContext): void {
@@ -16,18 +19,27 @@ export function addGet(program: Command, context: CommandContext): void {
 		.summary("show an execution, and why it is not running")
 		.description("Shows an execution: its state, why it is not running, its attempts, lease and times.")
 		.option("--input", "its input instead, the very bytes (with --json: in the document)")
-		.option("--result", "its result instead, the very bytes (with --json: in the document)");
+		.option("--result", "its result instead, the very bytes (with --json: in the document)")
+		.option("--steps", "the steps its handler has recorded instead (with --json: in the document)");
 	asksServer(command).action((id: string, flags: Flags) =>
 		atServer(context, flags, async ({ backend: { executions } }) => {
 			const { terminal } = context;
+			const steps = () =>
+				allPages(async (cursor) => {
+					const page = await executions.steps(id, { ...cursor, limit: WHOLE_PAGE });
+					return { rows: page.steps, nextCursor: page.nextCursor };
+				});
 			if (flags.json) {
 				return terminal.json({
 					...(await executions.get(id)),
 					...(flags.input ? payloadFields("input", await executions.input(id)) : undefined),
 					...(flags.result ? payloadFields("result", await executions.result(id)) : undefined),
+					...(flags.steps ? { steps: await steps() } : undefined),
 				});
 			}
-			if (flags.input && flags.result) throw new MisuseError("--input and --result: choose one, or use --json");
+			const chosen = (["input", "result", "steps"] as const).filter((part) => flags[part]).map((part) => `--${part}`);
+			if (chosen.length > 1) throw new MisuseError(`${chosen.join(" and ")}: choose one, or use --json`);
+			if (flags.steps) return printSteps(terminal, await steps());
 			if (flags.result) return writePayload(terminal, await executions.result(id));
 			if (flags.input) {
 				const input = await executions.input(id);
@@ -39,6 +51,7 @@ export function addGet(program: Command, context: CommandContext): void {
 	examples(command, [
 		"flowfabric get ex_…",
 		"flowfabric get ex_… --result > picture.png",
+		"flowfabric get ex_… --steps",
 		"flowfabric get ex_… --json | jq .publicState",
 	]);
 }

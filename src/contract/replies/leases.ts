@@ -18,6 +18,7 @@ export const claimed = Type.Object({
 	contentType: Type.String(),
 	attempt: Type.Object({ index: count, type: attemptType }),
 	lease: Type.Object({ id: Type.String(), epoch: count, expiresAt: at }),
+	stepCount: Type.Integer({ minimum: 0, description: "Steps that are recorded of it" }),
 	timeouts: optional(
 		Type.Object({ attemptMs: optional(count), queueMs: optional(count), deadlineMs: optional(count) }),
 	),

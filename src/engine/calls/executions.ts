@@ -12,7 +12,9 @@ import {
 	eventsRequest,
 	type ListRequest,
 	listRequest,
+	type ReplayRequest,
 	type RevokeLeaseRequest,
+	replayRequest,
 	revokeLeaseRequest,
 	waitRequest,
 } from "../../contract/executions.ts";
@@ -23,7 +25,9 @@ import type {
 	Execution,
 	Explanation,
 	FollowedEvent,
+	StepPage,
 } from "../../contract/replies.ts";
+import type { StepsRequest } from "../../contract/steps.ts";
 import { checkSetTags, type SetTagsRequest, setTagsRequest } from "../../contract/tags.ts";
 import { decodeEvent } from "../../kernel/events.ts";
 import { trustedSlot } from "../../kernel/ids.ts";
@@ -40,6 +44,7 @@ import { createCommand } from "../submission.ts";
 import { bulk } from "./bulk.ts";
 import { createTogether, submissionAt } from "./create-together.ts";
 import type { Session } from "./session.ts";
+import { listSteps } from "./steps.ts";
 import { watch } from "./watching.ts";
 
 const FOLLOW_PAGE = 100;
@@ -172,10 +177,16 @@ export class LocalExecutions implements ExecutionCalls {
 		return reply;
 	}
 
-	async replay(id: string) {
+	steps(id: string, request?: StepsRequest): Promise<StepPage> {
+		return listSteps(this.#session, id, request);
+	}
+
+	async replay(id: string, request: ReplayRequest = {}) {
+		const { keepSteps = false } = replayRequest.check(request);
 		const { ok: _, ...reply } = await this.#session.run("replay", {
 			op: "replay",
 			executionId: id,
+			keepSteps,
 			actor: this.#session.caller.actor,
 		});
 		return reply;

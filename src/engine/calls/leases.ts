@@ -10,11 +10,13 @@ import type {
 	CompletedItem,
 	GrantView,
 	OpenedWaitpoint,
+	RecordedStep,
 	RenewedLease,
 	SuspendReply,
 	UsageReply,
 	WorkerNotice,
 } from "../../contract/replies.ts";
+import type { RecordStepRequest } from "../../contract/steps.ts";
 import {
 	type CreateWaitpointRequest,
 	createWaitpointRequest,
@@ -40,6 +42,7 @@ import { withTokens } from "../reading/waitpoints.ts";
 import { checkDelayUntil } from "../submission.ts";
 import { reportUsage } from "./budgets.ts";
 import type { Session } from "./session.ts";
+import { recordStep } from "./steps.ts";
 
 const DEFAULT_LEASE_MS = 30_000;
 
@@ -239,6 +242,10 @@ export class LocalLeases implements LeaseCalls {
 			progress,
 		});
 		return outcome.progress;
+	}
+
+	recordStep(id: string, request: RecordStepRequest): Promise<RecordedStep> {
+		return recordStep(this.#session, id, request);
 	}
 
 	/** The fence is checked where the execution lives, the report made where the budget does. */

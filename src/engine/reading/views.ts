@@ -1,7 +1,7 @@
 import type { AttemptView, ClaimedExecution, Execution } from "../../contract/replies.ts";
 import { JSON_CONTENT } from "../../kernel/payload.ts";
 import { blockedSince, describeBlocking, stateAt } from "../../kernel/reading.ts";
-import type { Attempt, ExecutionRecord } from "../../kernel/records/execution.ts";
+import { type Attempt, type ExecutionRecord, partsOf } from "../../kernel/records/execution.ts";
 import type { LaneRecord } from "../../kernel/records/lane.ts";
 import { publicState } from "../../kernel/state.ts";
 
@@ -83,6 +83,7 @@ export function claimedView(
 		contentType: record.input?.contentType ?? JSON_CONTENT,
 		attempt: { index: attempt.index, type: attempt.type },
 		lease: { id: lease.id, epoch: lease.epoch, expiresAt: lease.expiresAt },
+		stepCount: partsOf(record).steps,
 		signals: [],
 		tags: { ...record.tags },
 	};

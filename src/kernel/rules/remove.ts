@@ -1,5 +1,6 @@
 import { leaveLedgers } from "../admission/returning.ts";
 import { type Outcome, refuse } from "../outcome.ts";
+import { removeParts } from "../parts.ts";
 import { attemptKey } from "../records/attempt.ts";
 import { type Attempt, amendExecution, type ExecutionRecord, executionKey } from "../records/execution.ts";
 import { idempotencyKeyKey } from "../records/idempotency-key.ts";
@@ -15,7 +16,7 @@ export interface DeleteCommand extends Target {
 
 export type DeleteOutcome = Outcome<{ deleted: true }>;
 
-/** Attempt records removed in one step; the rest follows in later ticks, so no unit grows with history. */
+/** Attempts, and parts, removed in one step; the rest follows in later ticks, so no unit grows with history. */
 const REMOVALS_PER_STEP = 100;
 
 export function remove(tx: Tx, command: DeleteCommand, now: number): DeleteOutcome {
@@ -29,8 +30,8 @@ export function remove(tx: Tx, command: DeleteCommand, now: number): DeleteOutco
 }
 
 /**
- * Removes every trace of an ended execution. The first step hides it and frees its idempotency key; attempts go from the
- * newest down, the record itself last, so whatever is left always says what is still to be removed.
+ * Removes every trace of an ended execution. The first step hides it and frees its idempotency key; attempts and parts go
+ * from the newest down, the record itself last, so whatever is left always says what is still to be removed.
  */
 export function removeExecution(tx: Tx, record: ExecutionRecord, deed: Deed): void {
 	const left = record.attempt?.index ?? 0;
@@ -41,15 +42,14 @@ export function removeExecution(tx: Tx, record: ExecutionRecord, deed: Deed): vo
 		dropResult(tx, tx.get(key)?.attempt);
 		tx.remove(key);
 	}
+	const parts = record.parts && removeParts(tx, record, record.parts, REMOVALS_PER_STEP);
 	if (!record.removing) hide(tx, record, deed);
-	if (step < left && record.attempt) {
-		tx.put(
-			executionKey(record.id),
-			amendExecution(record, { removing: true, attempt: { ...record.attempt, index: left - step } }),
-		);
+	if (step === left && !parts) {
+		tx.remove(executionKey(record.id));
 		return;
 	}
-	tx.remove(executionKey(record.id));
+	const attempt = record.attempt && { ...record.attempt, index: left - step };
+	tx.put(executionKey(record.id), amendExecution(record, { removing: true, attempt, parts }));
 }
 
 function hide(tx: Tx, record: ExecutionRecord, deed: Deed): void {

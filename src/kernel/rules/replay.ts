@@ -1,4 +1,5 @@
 import { type Outcome, refuse } from "../outcome.ts";
+import { partsAfterReplay } from "../parts.ts";
 import { DEFAULT_MAX_REPLAYS } from "../policy.ts";
 import { eligible, type PublicState, publicState } from "../state.ts";
 import { find, notFound, type Target } from "../target.ts";
@@ -8,6 +9,8 @@ import type { Tx } from "../tx.ts";
 export interface ReplayCommand extends Target {
 	op: "replay";
 	actor: string;
+	/** What was recorded of it stays, so that it goes on where it stopped. */
+	keepSteps?: boolean;
 }
 
 export type ReplayOutcome = Outcome<{ publicState: PublicState; replays: number }>;
@@ -33,6 +36,7 @@ export function replay(tx: Tx, command: ReplayCommand, now: number): ReplayOutco
 			failure: null,
 			cancel: null,
 			progress: null,
+			parts: partsAfterReplay(record, command.keepSteps === true),
 			completedAt: 0,
 			eligibleAt: now,
 			// A deadline that counted from creation would end most replays before they start.

@@ -7,7 +7,7 @@ import { publicState } from "../../contract/replies/parts.ts";
 import { setTagsRequest } from "../../contract/tags.ts";
 import { onExecution, onMany } from "../audit.ts";
 import { BODY_LIMIT } from "../bodies.ts";
-import { emptyBody, idOf, inArea, type Route } from "./route.ts";
+import { idOf, inArea, type Route } from "./route.ts";
 
 /** Calls whose every field is optional may leave out the body. */
 const orEmpty = (body: unknown): never => (body === undefined ? {} : body) as never;
@@ -41,14 +41,11 @@ export function actionRoutes(): Route[] {
 		{
 			name: "POST /v1/executions/:id/replay",
 			summary: "Run ended work again",
-			body: emptyBody.schema,
+			body: shapes.replayRequest.schema,
 			bodyOptional: true,
 			replies: { 200: Type.Object({ publicState, replays: Type.Integer() }) },
 			audit: onExecution("replay"),
-			handle(request) {
-				emptyBody.check(orEmpty(request.body));
-				return request.principal.backend.executions.replay(idOf(request));
-			},
+			handle: (request) => request.principal.backend.executions.replay(idOf(request), orEmpty(request.body)),
 		},
 		{
 			name: "POST /v1/executions/:id/revoke-lease",

@@ -1,10 +1,12 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import Type from "typebox";
-import { errorBody } from "../../contract/errors.ts";
+import { errorBody, FlowFabricError } from "../../contract/errors.ts";
 import * as shapes from "../../contract/executions.ts";
 import { eventPage } from "../../contract/replies/events.ts";
 import * as replies from "../../contract/replies/executions.ts";
+import { stepPage } from "../../contract/replies/steps.ts";
 import type { Bytes, CreatedItem } from "../../contract/replies.ts";
+import { stepsRequest } from "../../contract/steps.ts";
 import { activeTraceparent, isTraceparent } from "../../tracing/trace-context.ts";
 import { BODY_LIMIT, JOINT_LIMIT } from "../bodies.ts";
 import { answerJointly } from "../joint-bodies.ts";
@@ -110,6 +112,22 @@ export function executionRoutes(context: ServerContext): Route[] {
 			summary: "Every attempt so far",
 			replies: { 200: Type.Object({ attempts: Type.Array(replies.attempt) }) },
 			handle: async (request) => ({ attempts: await request.principal.backend.executions.attempts(idOf(request)) }),
+		},
+		{
+			name: "GET /v1/executions/:id/steps",
+			summary: "Its recorded steps in the order they were made; with values=true also what they returned",
+			query: stepsRequest,
+			replies: { 200: stepPage },
+			handle({ principal, query, params }) {
+				const request = readQuery(query, stepsRequest);
+				// Among them is what signals brought.
+				if (request.values && principal.role === "viewer") {
+					throw new FlowFabricError("forbidden", {
+						message: `${principal.name} is a viewer: it does not see what steps returned`,
+					});
+				}
+				return principal.backend.executions.steps((params as { id: string }).id, request);
+			},
 		},
 	]);
 }

@@ -5,7 +5,9 @@ import { errorBody } from "../../contract/errors.ts";
 import { usage } from "../../contract/replies/budgets.ts";
 import * as replies from "../../contract/replies/leases.ts";
 import { publicState } from "../../contract/replies/parts.ts";
+import { recordedStep } from "../../contract/replies/steps.ts";
 import type { ClaimedExecution, CompletedItem } from "../../contract/replies.ts";
+import { recordStepRequest } from "../../contract/steps.ts";
 import * as shapes from "../../contract/worker-protocol.ts";
 import { BODY_LIMIT, JOINT_LIMIT, RENEW_LIMIT } from "../bodies.ts";
 import { answerJointly } from "../joint-bodies.ts";
@@ -116,6 +118,14 @@ export function leaseRoutes(context: ServerContext): Route[] {
 				200: Type.Object({ percent: Type.Optional(Type.Number()), message: Type.Optional(Type.String()) }),
 			},
 			handle: (request) => request.principal.backend.leases.progress(idOf(request), request.body as never),
+		},
+		{
+			name: "POST /v1/executions/:id/steps",
+			summary: "Record what a step of the handler came to; a result is final",
+			body: recordStepRequest.schema,
+			bodyLimit: BODY_LIMIT,
+			replies: { 200: recordedStep },
+			handle: (request) => request.principal.backend.leases.recordStep(idOf(request), request.body as never),
 		},
 		{
 			name: "POST /v1/executions/:id/usage",

@@ -1,0 +1,54 @@
+import Type, { type Static } from "typebox";
+import { base64, category, fence, integer, moment, page, text } from "./fields.ts";
+import { shape } from "./validate.ts";
+import { MAX_REASON } from "./worker-protocol.ts";
+
+/** Requests about the recorded steps of an execution. */
+
+/** It is a part of a key, so no store may have to change a character of it. */
+export const stepName = Type.String({
+	pattern: "^[^\\p{Cc}\\p{Cs}]{1,256}$",
+	description: "Name of the step",
+	allowed: "must be a string of 1 to 256 characters without control characters",
+});
+
+/** No execution can have more steps than this: each counts 64 bytes of 64 MiB at least. */
+const MAX_INDEX = 1024 * 1024;
+
+export const recordStepRequest = shape(
+	Type.Object(
+		{
+			fence: Type.Optional(fence),
+			name: stepName,
+			index: integer(0, MAX_INDEX, "Which of the steps of this name in one run, counted from 0"),
+			result: Type.Optional(Type.Unknown({ description: "What it returned; nothing when all three are left out" })),
+			resultBase64: Type.Optional(base64),
+			error: Type.Optional(
+				Type.Object(
+					{ reason: text(1, MAX_REASON, "What went wrong"), category: Type.Optional(category) },
+					{
+						additionalProperties: false,
+						description: "It failed, and runs again the next time",
+						allowed: "must be {reason, category?}",
+					},
+				),
+			),
+			startedAt: moment("When it began, by the worker's clock; used for its duration only"),
+		},
+		{ additionalProperties: false, allowed: "must be an object" },
+	),
+);
+export type RecordStepRequest = Static<typeof recordStepRequest.schema>;
+
+export const stepsRequest = shape(
+	Type.Object(
+		{
+			...page,
+			values: Type.Optional(
+				Type.Boolean({ description: "With what they returned (false); not for viewers", allowed: "must be a boolean" }),
+			),
+		},
+		{ additionalProperties: false, allowed: "must be an object" },
+	),
+);
+export type StepsRequest = Static<typeof stepsRequest.schema>;
