@@ -31,8 +31,6 @@ const SENT_MS = 86_400_000;
 /** What a signal says, whichever way it comes. */
 export interface SignalContent {
 	name: string;
-	/** It names no signal: it is whatever is waited for where it comes. */
-	isUnnamed?: true;
 	payload: Payload | null;
 	payloadBlob?: Blob;
 	source?: SignalSource;
@@ -111,7 +109,6 @@ function deliver(
 		waitpointId,
 		waitpoint: waitpoint.key,
 		name: content.name,
-		isUnnamed: content.isUnnamed ?? false,
 		payload: content.payload,
 		source: content.source ?? null,
 		category: content.category ?? "",

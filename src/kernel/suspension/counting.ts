@@ -43,12 +43,12 @@ export function count(
 	return { counts: next, leaves, isAlike };
 }
 
-function isMeant(leaf: Leaf, { name, isUnnamed, waitpoint }: SignalRecord, first: string | undefined): boolean {
-	if ("signal" in leaf) return (isUnnamed || leaf.signal === name) && (leaf.waitpoint ?? first) === waitpoint;
+function isMeant(leaf: Leaf, { name, waitpoint }: SignalRecord, first: string | undefined): boolean {
+	if ("signal" in leaf) return leaf.signal === name && (leaf.waitpoint ?? first) === waitpoint;
 	if ("anySignal" in leaf) return (leaf.waitpoint ?? first) === waitpoint;
 	if (!("count" in leaf)) return false;
 	const { match } = leaf.count;
-	return (match === undefined || isUnnamed || match === name) && isCountedAt(leaf.count, waitpoint);
+	return (match === undefined || match === name) && isCountedAt(leaf.count, waitpoint);
 }
 
 /** Where it is marked that leaves of a suspension counted a signal. */
