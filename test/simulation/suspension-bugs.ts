@@ -5,7 +5,7 @@ import { amend } from "../../src/kernel/records/record.ts";
 import { type SuspensionRecord, suspensionKey } from "../../src/kernel/records/suspension.ts";
 import { type WaitpointRecord, waitpointKey, waitpointNameKey } from "../../src/kernel/records/waitpoint.ts";
 import type { Tx } from "../../src/kernel/tx.ts";
-import { bent, isExecution, type Misreading, reading, writing } from "./bent-tx.ts";
+import { bent, isExecution, type Misreading, type Miswriting, reading, writing } from "./bent-tx.ts";
 
 /** Bugs that rules about suspensions, waitpoints, signals and steps can have, and the way tokens are checked. */
 export interface SuspensionBugs {
@@ -38,7 +38,7 @@ export function withSuspensionBugs(kernel: Kernel, bugs: SuspensionBugs): Kernel
 			Object.assign(changed, { [op]: crooked });
 		}
 	};
-	if (bugs.resumedTwice) through(["resume"], (tx) => reading(tx, stillWaiting));
+	if (bugs.resumedTwice) through(["resume"], (tx) => writing(reading(tx, stillWaiting), executionsOnly));
 	if (bugs.signalCountsAgain) through(["signal"], (tx) => without(tx, "d"));
 	if (bugs.closedWaitpointTakes) through(["signal"], (tx) => reading(tx, openAgain));
 	if (bugs.oldTokenReachesNewer)
@@ -87,6 +87,8 @@ const stillWaiting: Misreading = (key, record, tx) => {
 		? { as: amend(record as SuspensionRecord, { endedAt: 0, endedBy: "" }) }
 		: undefined;
 };
+
+const executionsOnly: Miswriting = (key, record) => (isExecution(key) ? record : null);
 
 const openAgain: Misreading = (key, record) =>
 	record && key.startsWith("wp_") ? { as: amend(record as WaitpointRecord, { closedAt: 0, closedBy: "" }) } : undefined;
