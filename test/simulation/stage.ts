@@ -87,6 +87,7 @@ export class Stage {
 			bugs.ticketLost ? Number.MAX_SAFE_INTEGER : undefined,
 		);
 		this.checker.guards.onSeen = (what) => this.note(what);
+		this.checker.suspensions.onSeen = (what) => this.note(what);
 		this.checker.onEvent = ({ type, reason }, before) => {
 			this.note(type === "blocked" || type === "unblocked" ? `${type} ${reason}` : type);
 			if (type === "claimed" && before?.grant) this.note("grant accepted");
@@ -170,11 +171,18 @@ export class Stage {
 		return true;
 	}
 
-	/** In calm: what budgets and quotas are to do is done in time, once engines do nothing else late any more. */
-	checkGuards(): void {
+	/** In calm: what is to be done in time is, once engines do nothing else late any more. */
+	checkCalm(): void {
 		const { world, cluster, checker, network } = this;
 		const hasParked = cluster.nodes.some(({ backend }) => backend.engine.parked > 0);
-		checker.guards.checkCalm(network.partitions, hasParked || world.time <= this.awakeFrom);
+		const isDisturbed = hasParked || world.time <= this.awakeFrom;
+		checker.guards.checkCalm(network.partitions, isDisturbed);
+		checker.suspensions.checkCalm(network.partitions, isDisturbed);
+	}
+
+	/** The highest time that any partition knows. */
+	get latestTime(): number {
+		return Math.max(this.network.clock(), ...this.network.partitions.map(({ time }) => time));
 	}
 
 	/** An execution as it is stored. */
