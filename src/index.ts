@@ -35,6 +35,7 @@ export type {
 } from "./contract/executions.ts";
 export type { FeedRequest } from "./contract/feed.ts";
 export type { GuardRequest, GuardsPageRequest } from "./contract/guards.ts";
+export type { BackupRequest, RotateSecretRequest } from "./contract/keys.ts";
 export type { LaneSettings, LanesPageRequest, LanesRequest } from "./contract/lanes.ts";
 export type { CreateQuotaRequest, PatchQuotaRequest } from "./contract/quotas.ts";
 export type * from "./contract/replies.ts";

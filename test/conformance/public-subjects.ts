@@ -24,6 +24,7 @@ import { grantCases } from "./public-cases/grants.ts";
 import { handBackCases } from "./public-cases/hand-back.ts";
 import { historyCases } from "./public-cases/histories.ts";
 import { idempotencyCases } from "./public-cases/idempotency.ts";
+import { keyCases } from "./public-cases/keys.ts";
 import { laneStateCases } from "./public-cases/lane-states.ts";
 import { laneCases } from "./public-cases/lanes.ts";
 import { listFilterCases } from "./public-cases/list-filters.ts";
@@ -106,6 +107,7 @@ const always: Subjects = {
 	signals: signalCases,
 	"suspension timeouts": suspensionTimeoutCases,
 	administration: administrationCases,
+	keys: keyCases,
 	"bad creates": badCreateCases,
 	"bad calls": badCallCases,
 	"bad budgets": badBudgetCases,
