@@ -13,6 +13,7 @@ import { batchSubmit } from "./scenarios/batch-submit.ts";
 import { dispatch } from "./scenarios/dispatch.ts";
 import { lifecycle } from "./scenarios/lifecycle.ts";
 import { SCHEDULING } from "./scheduling-lines.ts";
+import { suspensionLines } from "./suspension-lines.ts";
 import { openTarget, STORES, type StoreName, type Target } from "./target.ts";
 import { BenchServer, SYNC_MODES, type SyncMode } from "./valkey/bench-server.ts";
 import { VALKEY_SCENARIOS, type ValkeyScenario } from "./valkey/scenarios.ts";
@@ -20,9 +21,9 @@ import { VALKEY_SCENARIOS, type ValkeyScenario } from "./valkey/scenarios.ts";
 const HELP = `npm run bench -- [scenario …] [options]
 
 Scenarios: lifecycle, batch-submit, dispatch, backlog, claim-classes, class-lifecycles, head-of-line, fairness, guarded, pause,
-  events, http-lifecycle, http-get, http-idle, on each store;
+  events, suspension, http-lifecycle, http-get, http-idle, on each store;
   valkey-lifecycle (beside BullMQ), valkey-engines, valkey-dispatch, valkey-growth, valkey-memory, valkey-events,
-  valkey-guarded, valkey-idle, on a private server (all when none is named)
+  valkey-guarded, valkey-suspension, valkey-idle, on a private server (all when none is named)
   --store sqlite|memory   one store instead of both
   --size N                executions per round (default 20000)
   --rounds N              rounds, of which the median counts (default 5)
@@ -30,7 +31,7 @@ Scenarios: lifecycle, batch-submit, dispatch, backlog, claim-classes, class-life
   --aof no|everysec|always  when the Valkey server writes to disk (default no)
   --queued N              how much waits in fairness, pause and valkey-growth (default 100000)
   --handlers N            run at a time in valkey-engines, by all engines together (default 128)
-  --idle-seconds N        how long valkey-idle looks on (default 60)
+  --idle-seconds N        how long valkey-idle and what is suspended are looked at (default 60)
   --seed N                printed with the figures (default 1)
   --json                  machine-readable
 
@@ -45,6 +46,7 @@ const SCENARIOS = [
 	"backlog",
 	...Object.keys(SCHEDULING),
 	"events",
+	"suspension",
 	"http-lifecycle",
 	"http-get",
 	"http-idle",
@@ -89,6 +91,7 @@ let valkey = "not measured";
 for (const scenario of scenarios) {
 	if (scenario in VALKEY_SCENARIOS) lines.push(...(await measureValkey(scenario as ValkeyScenario)));
 	else if (scenario === "events") for (const store of stores) lines.push(...(await measureEvents(store)));
+	else if (scenario === "suspension") for (const store of stores) lines.push(...(await measureSuspension(store)));
 	else for (const store of stores) lines.push(await measure(scenario, store));
 }
 const facts = machine({ sqlite: sqliteVersion(), valkey }, wholeNumber("--seed", values.seed));
@@ -133,6 +136,12 @@ async function measureEvents(store: StoreName): Promise<Line[]> {
 	const measured = await eventLines({ ff: target.ff, store, partitions, rounds, progress });
 	await target.close();
 	return measured;
+}
+
+async function measureSuspension(store: StoreName): Promise<Line[]> {
+	progress(`suspension on ${store} …`);
+	const idleMs = 1000 * wholeNumber("--idle-seconds", values["idle-seconds"]);
+	return suspensionLines({ store, partitions, rounds, idleMs, progress });
 }
 
 /** On a server of its own: what one scenario leaves behind must not slow down the next. */

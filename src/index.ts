@@ -10,6 +10,7 @@ export type {
 	LaneCalls,
 	LeaseCalls,
 	QuotaCalls,
+	WaitpointCalls,
 	WorkerCalls,
 } from "./contract/backend.ts";
 export type {
@@ -34,11 +35,23 @@ export type {
 } from "./contract/executions.ts";
 export type { FeedRequest } from "./contract/feed.ts";
 export type { GuardRequest, GuardsPageRequest } from "./contract/guards.ts";
+export type { BackupRequest, RotateSecretRequest } from "./contract/keys.ts";
 export type { LaneSettings, LanesPageRequest, LanesRequest } from "./contract/lanes.ts";
 export type { CreateQuotaRequest, PatchQuotaRequest } from "./contract/quotas.ts";
 export type * from "./contract/replies.ts";
 export type { RecordStepRequest, StepOptions, StepsRequest } from "./contract/steps.ts";
 export type { SetTagsRequest } from "./contract/tags.ts";
+export type {
+	ApproveRequest,
+	CallbackRequest,
+	CreateWaitpointRequest,
+	InboxRequest,
+	ResumeRequest,
+	SignalRequest,
+	SignalsRequest,
+	SuspendRequest,
+	WaitpointsRequest,
+} from "./contract/waitpoints.ts";
 export type * from "./contract/worker-protocol.ts";
 export type { RegisterWorkerRequest, WorkersPageRequest, WorkersRequest } from "./contract/workers.ts";
 export type { Fault } from "./engine/fault-log.ts";
@@ -46,6 +59,7 @@ export type { ErrorCode } from "./kernel/errors.ts";
 export type { EventType, ExecutionEvent } from "./kernel/events.ts";
 export type { Policy } from "./kernel/policy.ts";
 export type { PublicState } from "./kernel/state.ts";
+export type { Condition, CountCondition } from "./kernel/suspension/condition.ts";
 export {
 	type AnyKinds,
 	FlowFabric,

@@ -1,16 +1,13 @@
-import { Redis } from "iovalkey";
 import { median } from "../limits/sqlite-writes.ts";
 import type { Line } from "../report.ts";
 import { dispatch } from "../scenarios/dispatch.ts";
-import { payload } from "../target.ts";
+import { BareWrites } from "./bare-writes.ts";
 import { Child } from "./child.ts";
 import { newStore, openOn, type ValkeyBench } from "./valkey-bench.ts";
 
 const PER_ROUND = 1000;
 /** Not counted, on all sides: every round has new processes, whose code is compiled while it runs. */
 const WARM_UP = 3000;
-const BARE = `#!lua name=bench
-redis.register_function('bench_write', function(keys, args) return redis.call('SET', keys[1], args[1]) end)`;
 
 /** What one round found: milliseconds, medians. */
 interface Round {
@@ -61,7 +58,7 @@ export async function valkeyDispatchLines(bench: ValkeyBench): Promise<Line[]> {
 
 async function inProcess({ server, partitions }: ValkeyBench): Promise<Round> {
 	const target = await openOn(server, partitions);
-	const bare = await BareWrites.open(server);
+	const bare = await BareWrites.open(server, WARM_UP);
 	const { p50 } = await dispatch(target, PER_ROUND, WARM_UP, (n) => bare.write(n));
 	await target.close();
 	return { took: p50, bare: bare.close() };
@@ -71,7 +68,7 @@ async function inProcess({ server, partitions }: ValkeyBench): Promise<Round> {
 async function fromElsewhere({ server, partitions }: ValkeyBench): Promise<Round> {
 	const url = newStore(server);
 	const target = await openOn(server, partitions, url);
-	const bare = await BareWrites.open(server);
+	const bare = await BareWrites.open(server, WARM_UP);
 	const child = await Child.start("child-engine", [url, String(partitions)]);
 	let started: (at: bigint) => void = () => {};
 	const worker = target.ff.worker({ concurrency: 16, handleSignals: false });
@@ -94,35 +91,7 @@ async function fromElsewhere({ server, partitions }: ValkeyBench): Promise<Round
 }
 
 async function bareInRow({ server }: ValkeyBench): Promise<number> {
-	const bare = await BareWrites.open(server);
+	const bare = await BareWrites.open(server, WARM_UP);
 	for (let n = 0; n < WARM_UP + PER_ROUND; n++) await bare.write(n);
 	return bare.close();
-}
-
-/** Calls of a function that does one SET, on a connection of their own. */
-class BareWrites {
-	readonly #client: Redis;
-	readonly #times: number[] = [];
-
-	private constructor(client: Redis) {
-		this.#client = client;
-	}
-
-	static async open({ url }: ValkeyBench["server"]): Promise<BareWrites> {
-		const client = new Redis(url);
-		await client.call("FUNCTION", "LOAD", "REPLACE", BARE);
-		return new BareWrites(client);
-	}
-
-	async write(n: number): Promise<void> {
-		const startedAt = performance.now();
-		await this.#client.call("FCALL", "bench_write", "1", `bare:${n}`, JSON.stringify(payload(n)));
-		if (n >= WARM_UP) this.#times.push(performance.now() - startedAt);
-	}
-
-	/** The median of all but the warm-up. */
-	close(): number {
-		this.#client.disconnect();
-		return median(this.#times);
-	}
 }

@@ -1,5 +1,6 @@
 import { eventLines } from "../event-lines.ts";
 import type { Line } from "../report.ts";
+import { valkeySuspensionLines } from "../suspension-lines.ts";
 import { valkeyDispatchLines } from "./dispatch-lines.ts";
 import { valkeyEnginesLines, valkeyHotLine } from "./engines-line.ts";
 import { valkeyGrowthLine, valkeyMemoryLines } from "./growth-lines.ts";
@@ -24,6 +25,7 @@ export const VALKEY_SCENARIOS = {
 		return lines;
 	},
 	"valkey-guarded": valkeyGuardedLines,
+	"valkey-suspension": valkeySuspensionLines,
 	"valkey-idle": async (bench: ValkeyBench): Promise<Line[]> => [await valkeyIdleLine(bench)],
 };
 export type ValkeyScenario = keyof typeof VALKEY_SCENARIOS;

@@ -85,8 +85,8 @@ const payload = {
 
 const signalName = text(1, 256, "What the signal is called");
 
-/** Ids and tokens of any form: what is wrong with them is told by nothing but `invalid_token`. */
-const secretly = Type.String({ maxLength: 4096, allowed: "must be a string" });
+/** Ids and tokens of any form and length: what is wrong with them is told by nothing but `invalid_token`. */
+const secretly = Type.String({ allowed: "must be a string" });
 
 export const signalRequest = shape(
 	Type.Object(
@@ -129,7 +129,7 @@ export interface CallbackRequest {
 	token: string;
 	bytes: Uint8Array;
 	contentType?: string;
-	/** The signal it is; whatever is waited for at the waitpoint when left out. */
+	/** The signal it is; `callback` when left out. */
 	name?: string;
 	idempotencyKey?: string;
 }

@@ -1,7 +1,11 @@
-import { stepsQueue } from "./placement.ts";
+import { stepsQueue, waitpointsQueue } from "./placement.ts";
 import { type ExecutionRecord, executionKey, type Parts } from "./records/execution.ts";
 import type { Key } from "./records/record.ts";
+import { type SignalRecord, sentSignalKey, signalKey } from "./records/signal.ts";
 import type { StepRecord } from "./records/step.ts";
+import { suspensionKey, suspensionNameKey } from "./records/suspension.ts";
+import { type WaitpointRecord, waitpointNameKey } from "./records/waitpoint.ts";
+import { countedValues } from "./suspension/counting.ts";
 import type { Tx } from "./tx.ts";
 
 /** What an execution has in records of its own goes with it, and begins anew with a replay. */
@@ -34,8 +38,65 @@ const removeSteps: PartRemover = (tx, { id }, parts, most) => {
 	return { parts: { ...parts, generation: generation - 1 }, count: found.length, isDone: generation === 0 };
 };
 
+/** Before suspensions, since only these tell under which values a signal was counted. */
+const removeSignals: PartRemover = (tx, { id }, parts, most) => {
+	const keys = newest(parts.signals, most).map((number) => signalKey(id, number));
+	tx.expect(keys);
+	for (const key of keys) {
+		const signal = tx.getReadable(key);
+		if (signal) forgetSignal(tx, id, signal);
+		tx.remove(key);
+	}
+	const signals = parts.signals - keys.length;
+	return { parts: { ...parts, signals }, count: keys.length, isDone: signals === 0 };
+};
+
+function forgetSignal(tx: Tx, executionId: string, signal: SignalRecord): void {
+	const { payload, waitpointId, idempotencyKey, suspension } = signal;
+	if (payload?.ref) tx.removeBlob(payload.ref);
+	if (idempotencyKey !== "") removeIfThere(tx, sentSignalKey(executionId, waitpointId, idempotencyKey));
+	const counting = suspension > 0 ? tx.getReadable(suspensionKey(executionId, suspension)) : undefined;
+	if (!counting) return;
+	for (const mark of countedValues(executionId, suspension, counting, signal)) removeIfThere(tx, mark);
+}
+
+const removeSuspensions: PartRemover = (tx, { id }, parts, most) => {
+	const keys = newest(parts.suspensions, most).map((number) => suspensionKey(id, number));
+	tx.expect(keys);
+	for (const key of keys) {
+		const suspension = tx.getReadable(key);
+		if (suspension && suspension.idempotencyKey !== "")
+			removeIfThere(tx, suspensionNameKey(id, suspension.generation, suspension.idempotencyKey));
+		tx.remove(key);
+	}
+	const suspensions = parts.suspensions - keys.length;
+	return { parts: { ...parts, suspensions }, count: keys.length, isDone: suspensions === 0 };
+};
+
+const removeWaitpoints: PartRemover = (tx, { id }, parts, most) => {
+	if (parts.waitpoints === 0) return { parts, count: 0, isDone: true };
+	const found = tx.all(waitpointsQueue(id), executionKey(id), most).slice(0, most);
+	tx.expect(found.map(({ key }) => key));
+	for (const { key } of found) {
+		const waitpoint = tx.getReadable(key as Key<WaitpointRecord>);
+		if (waitpoint) removeIfThere(tx, waitpointNameKey(id, waitpoint.generation, waitpoint.key));
+		tx.remove(key);
+	}
+	const isDone = found.length < most;
+	return { parts: isDone ? { ...parts, waitpoints: 0 } : parts, count: found.length, isDone };
+};
+
+/** The last `most` of what is numbered from 1. */
+const newest = (last: number, most: number): number[] =>
+	Array.from({ length: Math.min(last, most) }, (_, n) => last - n);
+
+/** Several may lead to the same name. */
+function removeIfThere(tx: Tx, key: Key<object>): void {
+	if (tx.getReadable(key)) tx.remove(key);
+}
+
 /** Every kind of part, in the order they go. */
-const REMOVERS: readonly PartRemover[] = [removeSteps];
+const REMOVERS: readonly PartRemover[] = [removeSignals, removeSuspensions, removeWaitpoints, removeSteps];
 
 /** Removes up to `most` parts; what is left to be removed, or null for nothing. */
 export function removeParts(tx: Tx, record: ExecutionRecord, parts: Parts, most: number): Parts | null {
@@ -53,6 +114,7 @@ export function removeParts(tx: Tx, record: ExecutionRecord, parts: Parts, most:
 /** What a replay begins with. Parts of earlier generations stay until the execution goes, but count no more. */
 export function partsAfterReplay({ parts }: ExecutionRecord, keepSteps: boolean): Parts | null {
 	if (!parts || keepSteps) return parts;
+	const { handed: _, ...rest } = parts;
 	const { generation, signals } = parts;
-	return { ...parts, generation: generation + 1, signalsBefore: signals, steps: 0, stepBytes: 0 };
+	return { ...rest, generation: generation + 1, signalsBefore: signals, steps: 0, stepBytes: 0 };
 }

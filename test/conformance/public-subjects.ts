@@ -11,6 +11,7 @@ import { capabilityCases } from "./public-cases/capabilities.ts";
 import { claimOrderCases } from "./public-cases/claim-order.ts";
 import { claimRequestCases } from "./public-cases/claim-requests.ts";
 import { claimWaitingCases } from "./public-cases/claim-waiting.ts";
+import { conditionCases } from "./public-cases/conditions.ts";
 import { creationCases } from "./public-cases/creation.ts";
 import { eventWaitingCases } from "./public-cases/event-waiting.ts";
 import { explainCases } from "./public-cases/explaining.ts";
@@ -25,6 +26,7 @@ import { handlerStepCases } from "./public-cases/handler-steps.ts";
 import { handlerWaitCases } from "./public-cases/handler-waits.ts";
 import { historyCases } from "./public-cases/histories.ts";
 import { idempotencyCases } from "./public-cases/idempotency.ts";
+import { keyCases } from "./public-cases/keys.ts";
 import { laneStateCases } from "./public-cases/lane-states.ts";
 import { laneCases } from "./public-cases/lanes.ts";
 import { listFilterCases } from "./public-cases/list-filters.ts";
@@ -41,13 +43,17 @@ import { reopeningCases } from "./public-cases/reopening.ts";
 import { retentionCases } from "./public-cases/retention.ts";
 import { retryCases } from "./public-cases/retries.ts";
 import { routeCases } from "./public-cases/routes.ts";
+import { signalCases } from "./public-cases/signals.ts";
 import { situationCases } from "./public-cases/situations.ts";
 import { stepCases } from "./public-cases/steps.ts";
+import { suspendingCases } from "./public-cases/suspending.ts";
+import { suspensionTimeoutCases } from "./public-cases/suspension-timeouts.ts";
 import { tagCases } from "./public-cases/tags.ts";
 import { tenantCases } from "./public-cases/tenants.ts";
 import { timeoutCases } from "./public-cases/timeouts.ts";
 import { usageCases } from "./public-cases/usage.ts";
 import { waitingCases } from "./public-cases/waiting.ts";
+import { waitpointCases } from "./public-cases/waitpoints.ts";
 import { workerRegistryCases } from "./public-cases/worker-registry.ts";
 import type { PublicRow } from "./public-rows.ts";
 import { publicSuite, type Subjects } from "./public-suite.ts";
@@ -99,7 +105,13 @@ const always: Subjects = {
 	budgets: budgetCases,
 	usage: usageCases,
 	quotas: quotaCases,
+	suspending: suspendingCases,
+	conditions: conditionCases,
+	waitpoints: waitpointCases,
+	signals: signalCases,
+	"suspension timeouts": suspensionTimeoutCases,
 	administration: administrationCases,
+	keys: keyCases,
 	"bad creates": badCreateCases,
 	"bad calls": badCallCases,
 	"bad budgets": badBudgetCases,

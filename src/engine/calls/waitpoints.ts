@@ -15,7 +15,7 @@ import * as shapes from "../../contract/waitpoints.ts";
 import { slotOfId } from "../../kernel/ids.ts";
 import { signalBlobKey } from "../../kernel/payload.ts";
 import { partsOf } from "../../kernel/records/execution.ts";
-import { type WaitpointRecord, waitpointKey } from "../../kernel/records/waitpoint.ts";
+import type { WaitpointRecord } from "../../kernel/records/waitpoint.ts";
 import type { SignalContent } from "../../kernel/rules/signal.ts";
 import { budgetOfWaitpoint, budgetWaitpoint } from "../../kernel/suspension/budget-pause.ts";
 import { BUDGET_APPROVE } from "../../kernel/suspension/resuming.ts";
@@ -89,15 +89,14 @@ export class LocalWaitpoints implements WaitpointCalls {
 
 	async callback(waitpointId: string, request: shapes.CallbackRequest): Promise<SignalReply> {
 		const { bytes, ...rest } = request;
-		const { token, name, idempotencyKey, contentType } = shapes.callbackRequest.check(rest);
+		const { token, name = CALLBACK, idempotencyKey, contentType } = shapes.callbackRequest.check(rest);
 		const content = contentOf({ field: "payload", value: undefined, base64: undefined, bytes, contentType });
 		const waitpoint = await this.#admit(undefined, waitpointId, token);
 		const said: Said = {
-			name: name ?? CALLBACK,
+			name,
 			source: { type: CALLBACK, identity: waitpointId },
 			actor: `callback ${waitpointId}`,
 		};
-		if (name === undefined) said.isUnnamed = true;
 		if (idempotencyKey !== undefined) said.idempotencyKey = idempotencyKey;
 		return this.#send(waitpoint, waitpointId, said, content);
 	}
@@ -188,5 +187,3 @@ type Said = Omit<SignalContent, "payload" | "payloadBlob" | "uuid">;
 
 /** The id of no waitpoint, read where the given one cannot be: a malformed id costs what any other does. */
 const NOBODY = `wp_${"0".repeat(32)}_0`;
-
-export const waitpointKeyOf = waitpointKey;

@@ -1,4 +1,4 @@
-import { guardsOf } from "../../kernel/admission/guards.ts";
+import { guardsToAsk } from "../../kernel/admission/guards.ts";
 import { refusalNow } from "../../kernel/admission/refusal-now.ts";
 import type { GuardRefusal } from "../../kernel/explaining.ts";
 import { holdersQueue, ledgerQueue } from "../../kernel/placement.ts";
@@ -15,7 +15,7 @@ const NAMED = 3;
 
 /** Which of its budgets and quotas would not admit an execution now, and because of whom. */
 export async function guardRefusals(session: Session, execution: ExecutionRecord): Promise<GuardRefusal[]> {
-	const found = await Promise.all(guardsOf(execution).map((guard) => refusalBy(session, guard, execution)));
+	const found = await Promise.all(guardsToAsk(execution).map((guard) => refusalBy(session, guard, execution)));
 	return found.filter((refusal) => refusal !== undefined);
 }
 

@@ -15,8 +15,11 @@ const MOST_BYTES = 1024 * 1024;
 
 /** The signals of the last suspension, for the worker that goes on. */
 export async function signalsOfLast(session: Session, record: ExecutionRecord): Promise<SignalView[]> {
-	const { suspensions } = partsOf(record);
-	return suspensions === 0 ? [] : signalsOf(session, record, suspensions);
+	const { suspensions, handed } = partsOf(record);
+	if (suspensions === 0) return [];
+	return handed
+		? readSignals(session, session.runnerOf(record.id), record.id, handed)
+		: signalsOf(session, record, suspensions);
 }
 
 /** The signals by which a suspension of an execution ended. */

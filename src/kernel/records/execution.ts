@@ -140,6 +140,8 @@ export interface Parts {
 	/** Signals there are, of all generations, and how many there were when this one began. */
 	signals: number;
 	signalsBefore: number;
+	/** The numbers of the signals its last suspension ended by, while these are few; left out when they are to be looked up. */
+	handed?: readonly number[];
 	/** Recorded steps of this generation, and their bytes. */
 	steps: number;
 	stepBytes: number;

@@ -17,8 +17,6 @@ export interface SignalRecord {
 	/** The key of its waitpoint; empty for what came without one. */
 	waitpoint: string;
 	name: string;
-	/** It named no signal: it is whatever is waited for where it came. */
-	isUnnamed: boolean;
 	payload: Payload | null;
 	source: SignalSource | null;
 	category: string;
@@ -37,7 +35,6 @@ export const signalDefaults: SignalRecord = {
 	waitpointId: "",
 	waitpoint: "",
 	name: "",
-	isUnnamed: false,
 	payload: null,
 	source: null,
 	category: "",

@@ -25,6 +25,8 @@ export interface SuspensionRecord {
 	counts: readonly number[];
 	/** Signals that some leaf counted. */
 	counted: number;
+	/** The first of these: their numbers, each followed by the leaves that counted it. */
+	first: readonly (readonly number[])[];
 	endedAt: number;
 	endedBy: SuspensionEnd;
 	/** The leaves by which its condition came to hold. */
@@ -47,6 +49,7 @@ export const suspensionDefaults: SuspensionRecord = {
 	since: 0,
 	counts: none,
 	counted: 0,
+	first: none,
 	endedAt: 0,
 	endedBy: "",
 	satisfiedBy: none,

@@ -18,6 +18,7 @@ import { publicState } from "../state.ts";
 import { satisfiedBy } from "../suspension/condition.ts";
 import { count } from "../suspension/counting.ts";
 import { currentSuspension } from "../suspension/ending.ts";
+import { withCounted } from "../suspension/handing-over.ts";
 import { satisfy } from "../suspension/resuming.ts";
 import { latestWaitpoint, type Waitpoint, waitpointState } from "../suspension/waitpoints.ts";
 import { find, notFound, type Target } from "../target.ts";
@@ -30,8 +31,6 @@ const SENT_MS = 86_400_000;
 /** What a signal says, whichever way it comes. */
 export interface SignalContent {
 	name: string;
-	/** It names no signal: it is whatever is waited for where it comes. */
-	isUnnamed?: true;
 	payload: Payload | null;
 	payloadBlob?: Blob;
 	source?: SignalSource;
@@ -92,7 +91,7 @@ function deliver(
 ): SignalOutcome {
 	const { idempotencyKey = "" } = content;
 	const sentKey = sentSignalKey(record.id, waitpointId, idempotencyKey);
-	const sent = idempotencyKey === "" ? undefined : tx.get(sentKey);
+	const sent = idempotencyKey === "" ? undefined : tx.getFresh(sentKey);
 	if (sent && sent.at + SENT_MS > now) {
 		const first = tx.get(signalKey(record.id, sent.number));
 		if (first) return { ok: true, status: "duplicate", signalId: first.id, effect: first.effect };
@@ -110,7 +109,6 @@ function deliver(
 		waitpointId,
 		waitpoint: waitpoint.key,
 		name: content.name,
-		isUnnamed: content.isUnnamed ?? false,
 		payload: content.payload,
 		source: content.source ?? null,
 		category: content.category ?? "",
@@ -153,10 +151,11 @@ function offer(
 ): SignalEffect {
 	const suspension = currentSuspension(tx, record);
 	if (!suspension || !record.suspension) return buffer(tx, record, parts, number, fresh, deed);
-	const { counts, leaves, isAlike } = count(tx, record.id, record.suspension.number, suspension, fresh);
+	const counting = count(tx, record.id, record.suspension.number, suspension, fresh);
+	const { leaves, isAlike } = counting;
 	const counted = leaves.length > 0;
-	const next = counted ? amend(suspension, { counts, counted: suspension.counted + 1 }) : suspension;
-	const holding = counted ? satisfiedBy(next.condition, counts) : undefined;
+	const next = counted ? withCounted(suspension, number, counting) : suspension;
+	const holding = counted ? satisfiedBy(next.condition, next.counts) : undefined;
 	const effect = holding ? "resumed" : counted ? "appended" : isAlike ? "appended_duplicate" : "ignored";
 	const seen = amend(fresh, { effect, suspension: record.suspension.number, leaves });
 	keep(tx, record, number, seen);

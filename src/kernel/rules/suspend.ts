@@ -13,6 +13,7 @@ import type { WaitpointRecord } from "../records/waitpoint.ts";
 import { waitpointKey } from "../records/waitpoint.ts";
 import { type Condition, conditionFault } from "../suspension/condition.ts";
 import { replayEarly } from "../suspension/early-signals.ts";
+import { handing } from "../suspension/handing-over.ts";
 import type { SuspensionReason } from "../suspension/reasons.ts";
 import { beginSuspension, enterSuspension, type SuspensionTerms } from "../suspension/suspending.ts";
 import { leaveWaitpoints, MOST_WAITPOINTS, openWaitpoint } from "../suspension/waitpoints.ts";
@@ -87,7 +88,7 @@ export function suspend(tx: Tx, command: SuspendCommand, now: number): SuspendOu
 		leaveWaitpoints(tx, suspension.waitpoints, false, now);
 		const over = amend(suspension, { satisfiedBy, endedAt: now, endedBy: "satisfied" } as const);
 		tx.put(suspensionKey(record.id, number), over);
-		tx.put(executionKey(record.id), amendExecution(record, { parts }));
+		tx.put(executionKey(record.id), amendExecution(record, { parts: handing(parts, over) }));
 		return answerOf(tx, over, number, "already_satisfied");
 	}
 	const { suspension, isUnfinished: isReplaying } = replayed;
@@ -109,7 +110,8 @@ function earlierAnswer(tx: Tx, record: ExecutionRecord, command: SuspendCommand)
 	const { generation, suspensions } = partsOf(record);
 	const { idempotencyKey = "" } = command;
 	if (idempotencyKey !== "") {
-		const number = tx.get(suspensionNameKey(id, generation, idempotencyKey))?.number;
+		const name = suspensionNameKey(id, generation, idempotencyKey);
+		const number = (suspensions === 0 ? tx.getFresh(name) : tx.get(name))?.number;
 		const known = number === undefined ? undefined : tx.get(suspensionKey(id, number));
 		return number !== undefined && known ? answerOf(tx, known, number, "already_satisfied") : undefined;
 	}

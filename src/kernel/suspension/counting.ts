@@ -1,4 +1,5 @@
-import { countedValueKey, type SignalRecord } from "../records/signal.ts";
+import type { Key } from "../records/record.ts";
+import { type CountedValueRecord, countedValueKey, type SignalRecord } from "../records/signal.ts";
 import type { SuspensionRecord } from "../records/suspension.ts";
 import type { Tx } from "../tx.ts";
 import { type CountCondition, isCountedAt, isFull, type Leaf, leavesOf } from "./condition.ts";
@@ -29,7 +30,8 @@ export function count(
 		if (!isMeant(leaf, signal, first) || isFull(leaf, counted)) continue;
 		if ("count" in leaf) {
 			const mark = countedValueKey(executionId, number, n, distinctValue(leaf.count, signal));
-			if (tx.get(mark)) {
+			// Mostly there is none: whoever counts at the same moment makes the commit fail.
+			if (tx.getFresh(mark)) {
 				isAlike = true;
 				continue;
 			}
@@ -41,12 +43,26 @@ export function count(
 	return { counts: next, leaves, isAlike };
 }
 
-function isMeant(leaf: Leaf, { name, isUnnamed, waitpoint }: SignalRecord, first: string | undefined): boolean {
-	if ("signal" in leaf) return (isUnnamed || leaf.signal === name) && (leaf.waitpoint ?? first) === waitpoint;
+function isMeant(leaf: Leaf, { name, waitpoint }: SignalRecord, first: string | undefined): boolean {
+	if ("signal" in leaf) return leaf.signal === name && (leaf.waitpoint ?? first) === waitpoint;
 	if ("anySignal" in leaf) return (leaf.waitpoint ?? first) === waitpoint;
 	if (!("count" in leaf)) return false;
 	const { match } = leaf.count;
-	return (match === undefined || isUnnamed || match === name) && isCountedAt(leaf.count, waitpoint);
+	return (match === undefined || match === name) && isCountedAt(leaf.count, waitpoint);
+}
+
+/** Where it is marked that leaves of a suspension counted a signal. */
+export function countedValues(
+	executionId: string,
+	number: number,
+	{ condition }: SuspensionRecord,
+	signal: SignalRecord,
+): Key<CountedValueRecord>[] {
+	const leaves = leavesOf(condition);
+	return signal.leaves.flatMap((n) => {
+		const leaf = leaves[n];
+		return leaf && "count" in leaf ? [countedValueKey(executionId, number, n, distinctValue(leaf.count, signal))] : [];
+	});
 }
 
 /** What no two signals that count may have in common. Those that name no source have one in common. */

@@ -6,6 +6,7 @@ import type { SuspensionRecord } from "../records/suspension.ts";
 import type { Tx } from "../tx.ts";
 import { satisfiedBy } from "./condition.ts";
 import { count } from "./counting.ts";
+import { withCounted } from "./handing-over.ts";
 
 /** Early signals gone through in one step, so that no unit grows with what has come. */
 const PER_STEP = 100;
@@ -36,10 +37,10 @@ export function replayEarly(
 	for (const key of keys.slice(0, PER_STEP) as Key<SignalRecord>[]) {
 		const signal = tx.get(key);
 		if (!signal || signal.suspension > 0) continue;
-		const { counts, leaves } = count(tx, id, number, current, signal);
-		tx.put(key, amend(signal, { suspension: number, leaves }));
-		if (leaves.length === 0) continue;
-		current = amend(current, { counts, counted: current.counted + 1 });
+		const counting = count(tx, id, number, current, signal);
+		tx.put(key, amend(signal, { suspension: number, leaves: counting.leaves }));
+		if (counting.leaves.length === 0) continue;
+		current = withCounted(current, signalSubject(key).number, counting);
 		const holding = satisfiedBy(current.condition, current.counts);
 		if (holding) return { suspension: current, leaves: holding, isUnfinished: false };
 	}

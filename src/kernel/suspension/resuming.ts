@@ -1,9 +1,11 @@
-import type { ExecutionRecord } from "../records/execution.ts";
+import { type ExecutionRecord, partsOf } from "../records/execution.ts";
+import { amend } from "../records/record.ts";
 import type { SuspensionEnd, SuspensionRecord } from "../records/suspension.ts";
 import { delayed, eligible, type PublicState } from "../state.ts";
 import { type Deed, type EventDraft, ending, transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { endSuspension } from "./ending.ts";
+import { handing } from "./handing-over.ts";
 
 /** How a budget that paused work is answered. */
 export const BUDGET_APPROVE = "approve";
@@ -18,7 +20,8 @@ export function satisfy(
 	deed: Deed,
 	signalled?: EventDraft,
 ): PublicState {
-	const ended = { counts: suspension.counts, counted: suspension.counted, satisfiedBy: leaves };
+	const { counts, counted, first } = suspension;
+	const ended = { counts, counted, first, satisfiedBy: leaves };
 	const budget = record.suspension?.budget;
 	// The condition of a pause by a budget is written here: its second leaf is the no.
 	if (budget !== undefined && !leaves.includes(0)) {
@@ -38,6 +41,8 @@ export function satisfy(
 interface Resuming {
 	by: Exclude<SuspensionEnd, "" | "execution_ended">;
 	ended?: Partial<SuspensionRecord>;
+	/** The number of the signal that stands for a timeout. */
+	timeoutSignal?: number;
 	/** What an operator said. */
 	reason?: string;
 	/** The event of the signal that led to it. */
@@ -49,7 +54,7 @@ export function resume(
 	tx: Tx,
 	record: ExecutionRecord,
 	suspension: SuspensionRecord,
-	{ by, ended, reason, signalled }: Resuming,
+	{ by, ended, timeoutSignal, reason, signalled }: Resuming,
 	deed: Deed,
 ): PublicState {
 	const { now } = deed;
@@ -58,6 +63,7 @@ export function resume(
 	const changes: Partial<ExecutionRecord> =
 		resumeDelayMs > 0 ? delayed("waiting_for_resume_delay", "attempt_interrupted") : eligible("attempt_interrupted");
 	changes.suspension = null;
+	changes.parts = handing(partsOf(record), amend(suspension, { ...ended, endedBy: by }), timeoutSignal);
 	changes.blockingDetail = "";
 	changes.blockedAt = 0;
 	changes.blockedOn = "";

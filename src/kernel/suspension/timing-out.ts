@@ -69,7 +69,7 @@ function resumeByTimeout(tx: Tx, record: ExecutionRecord, suspension: Suspension
 	tx.put(signalKey(id, number), told);
 	// Nobody sent it, so it does not count among those that may be sent.
 	const parts = { ...before, signals: number, signalsBefore: before.signalsBefore + 1 };
-	resume(tx, amendExecution(record, { parts }), suspension, { by: "timeout" }, deed);
+	resume(tx, amendExecution(record, { parts }), suspension, { by: "timeout", timeoutSignal: number }, deed);
 }
 
 /** It stays as it is, and nothing but a signal or an operator ends it from now on. */

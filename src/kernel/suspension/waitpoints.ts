@@ -40,7 +40,9 @@ export interface Waitpoint {
 
 /** The last waitpoint under a key, open or not. */
 export function latestWaitpoint(tx: Tx, execution: ExecutionRecord, key: string): Waitpoint | undefined {
-	const id = tx.get(waitpointNameKey(execution.id, partsOf(execution).generation, key))?.id;
+	const { generation, waitpoints } = partsOf(execution);
+	const name = waitpointNameKey(execution.id, generation, key);
+	const id = (waitpoints === 0 ? tx.getFresh(name) : tx.get(name))?.id;
 	const record = id === undefined ? undefined : tx.get(waitpointKey(id));
 	return id !== undefined && record ? { id, record } : undefined;
 }
@@ -66,7 +68,6 @@ export function addWaitpoint(
 	const record = makeWaitpoint({ executionId, namespace, number, generation, ...fields });
 	const name = waitpointNameKey(executionId, generation, fields.key);
 	tx.getFresh(waitpointKey(id));
-	tx.get(name);
 	tx.put(waitpointKey(id), record);
 	tx.put(name, { ...waitpointNameDefaults, id });
 	return { waitpoint: { id, record }, parts: { ...parts, waitpoints: number } };
