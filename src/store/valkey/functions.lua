@@ -160,6 +160,11 @@ local function bare(key, prefix) return string.sub(key, prefix + 1) end
 -- The score at the end of an entry.
 local function scoreOf(entry) return tonumber(string.match(entry, '^.*%z(.*)$')) end
 
+-- Queues nobody waits for are not told of.
+local function isTold(queue)
+	return string.sub(queue, 1, #LISTING) ~= LISTING and string.sub(queue, 1, #PARTS) ~= PARTS
+end
+
 -- Takes entries out of queues and puts others in; notes which queues were empty, and the earliest due time if it is new.
 -- Whether a queue that only grew was empty the directory says, to which all of them are added at once.
 local function moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
@@ -189,7 +194,7 @@ local function moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
 	if new == 0 then return end
 	for n, one in ipairs(grown) do
 		local filled = new == #grown or redis.call('ZCARD', keys[queues + one.q]) == one.came
-		if filled and one.q ~= dueQueue and string.sub(names[2 * n], 1, #LISTING) ~= LISTING then
+		if filled and one.q ~= dueQueue and isTold(names[2 * n]) then
 			notice.filled[#notice.filled + 1] = names[2 * n]
 			notice.entries[#notice.filled] = into[one.q]
 		end
