@@ -62,7 +62,7 @@ function openStream(transport: Transport, path: string, cursor: string | undefin
 	const abort = () => end(signal?.reason ?? new Error("aborted"));
 	signal?.addEventListener("abort", abort);
 	transport
-		.stream("GET", path, headersFrom(cursor), controller.signal, {
+		.stream({ method: "GET", path, headers: headersFrom(cursor) }, controller.signal, {
 			opened: () => {
 				isOpen = true;
 			},

@@ -114,6 +114,9 @@ function sameName<L extends string>(make: (namespace: string, lane: string, last
 	};
 }
 
+/** How the names of queues begin that are only ever read by whoever knows what they belong to. */
+const PARTS = "part,";
+
 /** How the names of queues that lists are read from begin. */
 export const LIST = "list,";
 
@@ -196,7 +199,8 @@ export const ledgerQueue = (namespace: string, id: string, period: number): stri
 export const usageKeysQueue = (namespace: string, id: string): string => `usagekeys,${guardSubject(namespace, id)}`;
 
 /** The recorded steps of an execution since it was submitted or last replayed without them, in the order they were made. */
-export const stepsQueue = (executionId: string, generation: number): string => `steps,${executionId},${generation}`;
+export const stepsQueue = (executionId: string, generation: number): string =>
+	`${PARTS}steps,${executionId},${generation}`;
 
 /** How the names of lists of lanes begin. */
 export const LANES = "lanes,";
@@ -297,16 +301,17 @@ export function stepPlacement({ number }: StepRecord, key: string): Placement[] 
 }
 
 /** The waitpoints of an execution, in the order they were made. */
-export const waitpointsQueue = (executionId: string): string => `waitpoints,${executionId}`;
+export const waitpointsQueue = (executionId: string): string => `${PARTS}waitpoints,${executionId}`;
 
 /** Waitpoints of a namespace at which something waits, longest first. */
-export const inboxQueue = (namespace: string): string => `inbox,${namespace}`;
+export const inboxQueue = (namespace: string): string => `${PARTS}inbox,${namespace}`;
 
 /** Signals that came to a waitpoint before anything waited at it. */
-export const bufferedQueue = (waitpointId: string): string => `buffered,${waitpointId}`;
+export const bufferedQueue = (waitpointId: string): string => `${PARTS}buffered,${waitpointId}`;
 
 /** Signals that a suspension of an execution has counted. */
-export const countedQueue = (executionId: string, suspension: number): string => `counted,${executionId},${suspension}`;
+export const countedQueue = (executionId: string, suspension: number): string =>
+	`${PARTS}counted,${executionId},${suspension}`;
 
 export function waitpointPlacement(record: WaitpointRecord): Placement[] {
 	const places: Placement[] = [{ queue: waitpointsQueue(record.executionId), score: record.number }];

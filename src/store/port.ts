@@ -162,8 +162,12 @@ export const DUE = "due";
 /** Queues whose names begin so are for listing only: nobody waits for one of them, and no notice tells of it. */
 export const LISTING = "list,";
 
+/** Likewise those of what belongs to one record, of which there may be as many as there are records. */
+export const PARTS = "part,";
+
 /** Whether a notice names this queue when it was empty and no longer is. Of what is due it tells the earliest time. */
-export const isTold = (queue: string): boolean => queue !== DUE && !queue.startsWith(LISTING);
+export const isTold = (queue: string): boolean =>
+	queue !== DUE && !queue.startsWith(LISTING) && !queue.startsWith(PARTS);
 
 /** Watched like a record, it has changed whenever a commit appended events to this log. */
 export const logSubject = (log: string): string => `log,${log}`;
@@ -174,7 +178,7 @@ export interface News {
 	commit: number;
 	/** All entries of those queues. */
 	entries: IndexEntry[];
-	/** What it wrote. */
+	/** What it wrote of the records in them. All else stays untold: everybody hears a notice, and it may be a secret. */
 	records: { key: string; doc: string }[];
 }
 

@@ -24,9 +24,12 @@ import { followingCases } from "./public-cases/following.ts";
 import { grantRequestCases } from "./public-cases/grant-requests.ts";
 import { grantCases } from "./public-cases/grants.ts";
 import { handBackCases } from "./public-cases/hand-back.ts";
+import { handlerStepCases } from "./public-cases/handler-steps.ts";
+import { handlerWaitCases } from "./public-cases/handler-waits.ts";
 import { historyCases } from "./public-cases/histories.ts";
 import { idempotencyCases } from "./public-cases/idempotency.ts";
 import { keptSlotCases } from "./public-cases/kept-slots.ts";
+import { keyCases } from "./public-cases/keys.ts";
 import { laneStateCases } from "./public-cases/lane-states.ts";
 import { laneCases } from "./public-cases/lanes.ts";
 import { listFilterCases } from "./public-cases/list-filters.ts";
@@ -88,6 +91,8 @@ const always: Subjects = {
 	tenants: tenantCases,
 	payloads: payloadCases,
 	steps: stepCases,
+	"handler steps": handlerStepCases,
+	"handler waits": handlerWaitCases,
 	waiting: waitingCases,
 	notices: noticeCases,
 	"worker registry": workerRegistryCases,
@@ -114,6 +119,7 @@ const always: Subjects = {
 	"budget pauses": budgetPauseCases,
 	"kept slots": keptSlotCases,
 	administration: administrationCases,
+	keys: keyCases,
 	"bad creates": badCreateCases,
 	"bad calls": badCallCases,
 	"bad budgets": badBudgetCases,

@@ -60,7 +60,7 @@ export async function admissionCrash(calm: Calm): Promise<void> {
 		}
 		await world.runUntil(world.time + 300);
 		stage.raise();
-		stage.checkGuards();
+		stage.checkCalm();
 	}
 	calm.require(isDone(), `an engine was lost between ${where}: ${stage.stored(made.find(hasNotEnded(calm)) ?? "")}`);
 	await world.runUntil(Math.max(world.time, stage.awakeFrom + 500));

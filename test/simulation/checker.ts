@@ -14,6 +14,7 @@ import type { IntermediateStates } from "./intermediate-states.ts";
 import { LaneWatch } from "./lane-watch.ts";
 import { oneRecord } from "./one-record.ts";
 import type { SimPartition } from "./sim-store.ts";
+import { SuspensionWatch } from "./suspension-watch.ts";
 import { checkList, checkTenant } from "./tenant-watch.ts";
 import { type Group, type Journal, resetsKey } from "./test-rules.ts";
 import { Violation } from "./violation.ts";
@@ -53,6 +54,7 @@ export class Checker {
 	readonly lanes = new LaneWatch();
 	readonly workers: WorkerWatch;
 	readonly guards: GuardWatch;
+	readonly suspensions = new SuspensionWatch();
 	/** Told of every event as it is stored. */
 	onEvent: ((event: ExecutionEvent, before: ExecutionRecord | undefined) => void) | undefined;
 
@@ -71,6 +73,7 @@ export class Checker {
 		this.#checkTimes(unit, events, time);
 		this.workers.observe(unit);
 		this.guards.observe(partition, unit, this.#docs);
+		this.suspensions.observe(unit);
 		for (const key of unit.removed) {
 			const before = this.#docs.get(key);
 			this.#docs.delete(key);
@@ -79,6 +82,7 @@ export class Checker {
 			this.#episodesOf(key).push({ from: this.#world.moment, record: undefined });
 			this.removed.add(key);
 			this.guards.judge(key, undefined);
+			this.suspensions.judge(key, unit, [undefined], time);
 		}
 		for (const { key, doc } of unit.put) this.#checkLaterFields(key, doc);
 		for (const { key, doc } of unit.put) {
@@ -88,11 +92,14 @@ export class Checker {
 				this.#checkOneCall(partition, key, kernel.decode(key, doc) as ClaimRequestRecord, time);
 			else if (key.startsWith("ex_") && !key.includes("/")) {
 				const record = kernel.decode(key, doc) as ExecutionRecord;
-				for (const between of this.#intermediate.between(key, this.#docs.get(key), doc)) this.#pass(key, between);
+				const states = [this.#current(key)];
+				for (const between of this.#intermediate.between(key, this.#docs.get(key), doc))
+					states.push(this.#pass(key, between));
 				const own = events.filter((event) => event.executionId === key);
 				for (const event of own) this.lanes.check(partition, unit, event, record);
 				this.#checkExecution(key, record, own, time);
 				this.guards.judge(key, record);
+				this.suspensions.judge(key, unit, [...states, record], time);
 			}
 			this.#docs.set(key, doc);
 		}
@@ -119,8 +126,10 @@ export class Checker {
 	}
 
 	/** A state that lasted no longer than its unit. */
-	#pass(id: string, doc: string): void {
-		this.#episodesOf(id).push({ from: this.#world.moment, record: kernel.decode(id, doc) as ExecutionRecord });
+	#pass(id: string, doc: string): ExecutionRecord {
+		const record = kernel.decode(id, doc) as ExecutionRecord;
+		this.#episodesOf(id).push({ from: this.#world.moment, record });
+		return record;
 	}
 
 	#checkTimes(unit: Unit, events: ExecutionEvent[], time: number): void {
@@ -148,6 +157,7 @@ export class Checker {
 			checkGrant(event, before, time);
 			this.workers.check(event, next);
 			this.onEvent?.(event, before);
+			this.suspensions.tell(event, told);
 			if (event.type === "claimed") this.#checkLeaseIsNew(id, String(event.leaseId));
 			if (event.type === "deleted") continue;
 			if (told?.lifecyclePhase === "terminal" && event.type !== "replayed" && event.type !== "tags_changed") {
@@ -235,7 +245,7 @@ export class Checker {
 		const id = command.executionId;
 		const rule = kernel.rules[op] as (tx: unknown, command: unknown, now: number) => Outcome;
 		const seen: string[] = [];
-		for (const record of this.#during(id, since)) {
+		for (const record of this.during(id, since)) {
 			const outcome = rule(oneRecord(id, record), command, 0);
 			const code = outcome.ok ? "ok" : outcome.code;
 			seen.push(code);
@@ -248,7 +258,7 @@ export class Checker {
 	}
 
 	checkRead(id: string, view: Execution | undefined, since: number): void {
-		for (const record of this.#during(id, since)) {
+		for (const record of this.during(id, since)) {
 			if (!record || !view) {
 				if (!record && !view) return;
 				continue;
@@ -273,7 +283,7 @@ export class Checker {
 
 	/** A tenant asked for all it has. */
 	checkListed(namespace: string, told: readonly { id: string; namespace: string }[], since: number): void {
-		const all = this.executions.map((id) => ({ id, states: this.#during(id, since) }));
+		const all = this.executions.map((id) => ({ id, states: this.during(id, since) }));
 		checkList(namespace, told, all);
 	}
 
@@ -288,7 +298,7 @@ export class Checker {
 	checkRepeated(namespace: string, instanceId: string, told: readonly string[], since: number): void {
 		for (const { id, leaseId, moment, partition } of this.#claimedBy.get(`${namespace} ${instanceId}`) ?? []) {
 			if (moment >= since || told.includes(leaseId)) continue;
-			const states = this.#during(id, since);
+			const states = this.during(id, since);
 			const { lease } = states[0] ?? {};
 			const held = states.every((record) => record?.lease?.id === leaseId);
 			if (held && lease && lease.acquiredAt + lease.ttlMs > partition.time) {
@@ -301,20 +311,20 @@ export class Checker {
 	checkRepeatedGrant(namespace: string, instanceId: string, told: string | undefined, since: number): void {
 		const given = this.#grantedTo.get(`${namespace} ${instanceId}`) ?? [];
 		const standing = given.filter(({ id, grantId, moment, partition }) => {
-			const states = moment < since ? this.#during(id, since) : [];
+			const states = moment < since ? this.during(id, since) : [];
 			const stood = states.length > 0 && states.every((record) => record?.grant?.id === grantId);
 			return stood && (states[0]?.grant?.expiresAt ?? 0) > partition.time;
 		});
 		// One that was accepted meanwhile is told again for as long as its lease is held.
 		const isAccepted = given.some(
-			({ id, grantId }) => grantId === told && this.#during(id, since).some((record) => record?.lease),
+			({ id, grantId }) => grantId === told && this.during(id, since).some((record) => record?.lease),
 		);
 		if (standing.length > 0 && !isAccepted && !standing.some(({ grantId }) => grantId === told))
 			throw new Violation(`${instanceId} had ${standing[0]?.grantId}; repeating its request gave ${told}`);
 	}
 
 	checkCreated(id: string, since: number): void {
-		if (!this.#during(id, since).some((record) => record))
+		if (!this.during(id, since).some((record) => record))
 			throw new Violation(`${id} was told to be there, but never was during the call`);
 	}
 
@@ -362,7 +372,7 @@ export class Checker {
 	}
 
 	/** The states an execution was in from a moment until now. */
-	#during(id: string, since: number): (ExecutionRecord | undefined)[] {
+	during(id: string, since: number): (ExecutionRecord | undefined)[] {
 		const episodes = this.#episodesOf(id);
 		let first = episodes.length - 1;
 		while (first > 0 && (episodes[first] as Episode).from > since) first -= 1;

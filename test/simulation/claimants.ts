@@ -3,6 +3,8 @@ import type { Fleet, OfferedWork } from "./fleet.ts";
 import type { GuardKeepers } from "./guard-keepers.ts";
 import { type Held, leaseRequests } from "./lease-requests.ts";
 import type { Stage } from "./stage.ts";
+import type { Steppers } from "./steppers.ts";
+import type { Suspenders } from "./suspenders.ts";
 import { asTenant, CAPABILITIES, LANES, otherThan, type Tenant } from "./tenants.ts";
 import { Violation } from "./violation.ts";
 
@@ -11,13 +13,17 @@ export class Claimants {
 	readonly #stage: Stage;
 	readonly #fleet: Fleet;
 	readonly #keepers: GuardKeepers;
+	readonly #suspenders: Suspenders;
+	readonly #steppers: Steppers;
 	#held: Held[] = [];
 	readonly #former: Held[] = [];
 
-	constructor(stage: Stage, fleet: Fleet, keepers: GuardKeepers) {
+	constructor(stage: Stage, fleet: Fleet, keepers: GuardKeepers, suspenders: Suspenders, steppers: Steppers) {
 		this.#stage = stage;
 		this.#fleet = fleet;
 		this.#keepers = keepers;
+		this.#suspenders = suspenders;
+		this.#steppers = steppers;
 	}
 
 	claim(waitMs: number): void {
@@ -118,9 +124,10 @@ export class Claimants {
 			(backend) => asTenant(backend, tenant).leases.claim(request),
 			(heard, since) => {
 				if (heard.kind !== "ok") return;
-				for (const { id, namespace, lease } of heard.value) {
+				for (const { id, namespace, lease, signals } of heard.value) {
 					if (namespace !== tenant) throw new Violation(`${tenant} claimed and got ${id} of ${namespace}`);
 					this.#gotLease(id, lease, firstSent);
+					checker.suspensions.checkHandedOver(id, lease.id, signals, checker.during(id, since));
 				}
 				const told = heard.value.map(({ lease }) => lease.id);
 				if (request.requestId !== undefined) checker.checkRepeated(tenant, request.instanceId, told, since);
@@ -133,8 +140,21 @@ export class Claimants {
 
 	#gotLease(id: string, lease: { id: string; epoch: number }, since: number): void {
 		this.#stage.checker.checkClaimed(id, lease.id, since);
-		const known = [...this.#held, ...this.#former].some(({ fence }) => fence.leaseId === lease.id);
-		if (!known) this.#held.push({ id, fence: { leaseId: lease.id, epoch: lease.epoch } });
+		if ([...this.#held, ...this.#former].some(({ fence }) => fence.leaseId === lease.id)) return;
+		const held = { id, fence: { leaseId: lease.id, epoch: lease.epoch } };
+		this.#held.push(held);
+		if (!this.#stage.calm && this.#stage.random.chance(0.4)) this.#run(held);
+	}
+
+	/** A handler that waits for somebody as soon as it runs, perhaps at a waitpoint that it opens first. */
+	#run(held: Held): void {
+		const { random, world } = this.#stage;
+		if (random.chance(0.3)) this.#steppers.recall(held.id);
+		if (random.chance(0.3)) this.#steppers.record(held);
+		if (random.chance(0.4)) this.#suspenders.createWaitpoint(held);
+		world.after(random.pick([0, 10, 100, 400]), () => {
+			if (this.#held.includes(held)) this.#suspend(held);
+		});
 	}
 
 	/** A worker does something with a lease it holds, or believes to hold, or held once. */
@@ -145,12 +165,23 @@ export class Claimants {
 		if (from.length === 0) return;
 		const held = random.pick(from);
 		if (random.chance(0.2)) this.#keepers.spend(held);
+		if (random.chance(0.15)) this.#suspenders.createWaitpoint(held);
+		if (random.chance(0.2)) this.#steppers.record(held);
+		if (random.chance(0.25)) return this.#suspend(held);
 		const op = random.weighted({ complete: 8, renew: 8, fail: 4, release: 2, delay: 2, progress: 2, cancel: 1 });
 		const request = leaseRequests[op](held, random);
 		this.#stage.ask(op, held.id, request.command, request.call);
 		if (op !== "renew" && op !== "progress") this.#letGo(held);
 		// The reply may be late or lost, so the worker says it again, perhaps to another engine.
 		if (random.chance(0.3)) this.#stage.ask(op, held.id, request.command, request.call);
+	}
+
+	/** Whoever need not wait goes on. */
+	#suspend(held: Held): void {
+		this.#suspenders.suspend(held, () => {
+			if (!this.#held.includes(held)) this.#held.push(held);
+		});
+		this.#letGo(held);
 	}
 
 	/** A few leases are held by nobody any more. */
@@ -162,8 +193,13 @@ export class Claimants {
 		this.#held = [];
 	}
 
-	completeAll(): void {
+	/** `waits` is how likely it is that one waits for somebody first. */
+	completeAll(waits: number): void {
 		for (const held of this.#held.splice(0)) {
+			if (this.#stage.random.chance(waits)) {
+				this.#suspend(held);
+				continue;
+			}
 			const { command, call } = leaseRequests.complete(held);
 			this.#stage.ask("complete", held.id, command, call);
 		}

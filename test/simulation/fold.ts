@@ -1,5 +1,5 @@
 import type { ExecutionEvent } from "../../src/kernel/events.ts";
-import type { StateFields } from "../../src/kernel/state.ts";
+import type { BlockingReason, StateFields } from "../../src/kernel/state.ts";
 
 /** The state an execution's events alone tell of, worked out without the rules that wrote them. */
 export interface Told extends StateFields {
@@ -16,6 +16,14 @@ function blockedBy(reason: unknown): Pick<StateFields, "eligibilityState" | "blo
 	if (reason === "waiting_for_quota") return { eligibilityState: "blocked_by_quota", blockingReason: reason };
 	return { eligibilityState: "blocked_by_route", blockingReason: "waiting_for_capable_worker" };
 }
+
+/** What the state says of a reason to wait; the others are said as they are. */
+const WAITS_FOR: Partial<Record<string, BlockingReason>> = {
+	waiting_for_operator_review: "waiting_for_approval",
+	paused_by_budget: "waiting_for_budget",
+	step_boundary: "waiting_for_signal",
+	manual_pause: "paused_by_operator",
+};
 
 export function fold(told: Told | undefined, event: ExecutionEvent): Told {
 	if (event.type === "created") {
@@ -34,6 +42,10 @@ export function fold(told: Told | undefined, event: ExecutionEvent): Told {
 				throw new Error(`released as ${event.reason} while it was ${told.blockingReason}`);
 			return { ...told, ...ready };
 		case "blocked":
+			if (event.suspensionId !== undefined) {
+				if (told.lifecyclePhase !== "suspended") throw new Error(`escalated while ${told.lifecyclePhase}`);
+				return { ...told, blockingReason: "paused_by_operator" };
+			}
 			if (told.eligibilityState !== "eligible_now" || told.ownershipState !== "unowned")
 				throw new Error(`blocked while ${told.ownershipState} and ${told.eligibilityState}`);
 			return { ...told, ...waiting, ...blockedBy(event.reason) };
@@ -64,6 +76,25 @@ export function fold(told: Told | undefined, event: ExecutionEvent): Told {
 			return { ...free, ...later, blockingReason: "waiting_for_retry_backoff", attemptState: "pending_retry_attempt" };
 		case "delayed":
 			return { ...free, ...later, blockingReason: "waiting_for_delay", attemptState: "attempt_interrupted" };
+		case "suspended": {
+			if (!told.liveLease) throw new Error(`suspended while ${told.lifecyclePhase}, without a lease`);
+			const reason = String(event.reason);
+			return {
+				lifecyclePhase: "suspended",
+				ownershipState: "unowned",
+				eligibilityState: "not_applicable",
+				blockingReason: WAITS_FOR[reason] ?? (reason as BlockingReason),
+				terminalOutcome: "none",
+				attemptState: "attempt_interrupted",
+				ran: true,
+				liveLease: undefined,
+			};
+		}
+		case "resumed":
+			if (told.lifecyclePhase !== "suspended") throw new Error(`resumed while ${told.lifecyclePhase}`);
+			if (event.delayUntil === undefined) return { ...told, ...ready };
+			return { ...told, ...later, blockingReason: "waiting_for_resume_delay" };
+		case "signalled":
 		case "cancel_requested":
 		case "priority_changed":
 		case "tags_changed":

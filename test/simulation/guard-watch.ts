@@ -15,6 +15,7 @@ import { QUOTA_PREFIX, type QuotaRecord } from "../../src/kernel/records/quota.t
 import type { Unit } from "../../src/store/port.ts";
 import { BudgetWatch } from "./budget-watch.ts";
 import type { IntermediateStates } from "./intermediate-states.ts";
+import { Lasting } from "./lasting.ts";
 import { QuotaWatch } from "./quota-watch.ts";
 import type { SimPartition } from "./sim-store.ts";
 import { Violation } from "./violation.ts";
@@ -46,8 +47,7 @@ export class GuardWatch {
 	readonly #live = new Map<string, Set<string>>();
 	readonly #leased = new Set<string>();
 	readonly #outbox = new Set<string>();
-	/** What should not last, and since when it does by the clock of each partition. */
-	readonly #lasting = new Map<string, number[]>();
+	readonly #lasting = new Lasting();
 	/** Told of what came up. */
 	onSeen: ((what: string) => void) | undefined;
 
@@ -196,27 +196,19 @@ export class GuardWatch {
 	/** In calm, again and again: what is given back, and what waits without a cause, is seen to in time. */
 	checkCalm(partitions: readonly SimPartition[], isDisturbed: boolean): void {
 		if (isDisturbed) return this.#lasting.clear();
-		const times = partitions.map(({ time }) => time);
-		const lasting = new Set<string>();
-		const noteLasting = (what: string, mostMs: number) => {
-			lasting.add(what);
-			const since = this.#lasting.get(what);
-			if (!since) this.#lasting.set(what, times);
-			else if (Math.min(...times.map((time, n) => time - (since[n] ?? 0))) > mostMs)
-				throw new Violation(`${what}, for more than ${mostMs} ms`);
-		};
+		this.#lasting.begin(partitions);
 		for (const { name, holds } of this.#guards.values()) {
 			for (const [holdId, { executionId }] of holds)
 				if (this.#executions.get(executionId)?.hold?.id !== holdId)
-					noteLasting(`${name} is held by ${holdId} of ${executionId}, which has it no more`, ORPHANED_MS);
+					this.#lasting.note(`${name} is held by ${holdId} of ${executionId}, which has it no more`, ORPHANED_MS);
 		}
 		const open = new Set([...this.#executions.values()].flatMap((each) => (mayBeAdmitted(each) ? namesOf(each) : [])));
 		for (const execution of this.#executions.values()) {
 			const name = waitsFor(execution);
 			if (name === undefined || open.has(name) || this.#guards.get(name)?.hasRoom(execution) === false) continue;
-			noteLasting(`${execution.id} waits for ${name}, which has room`, RELEASED_MS);
+			this.#lasting.note(`${execution.id} waits for ${name}, which has room`, RELEASED_MS);
 		}
-		for (const what of this.#lasting.keys()) if (!lasting.has(what)) this.#lasting.delete(what);
+		this.#lasting.end();
 	}
 
 	/** All has ended, and time has passed: nothing is held, and nothing is left to be told. */

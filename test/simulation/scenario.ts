@@ -11,6 +11,7 @@ import { quotaTurns } from "./act-quota-turns.ts";
 import { rate } from "./act-rate.ts";
 import { stuckHead } from "./act-stuck-head.ts";
 import { turns } from "./act-turns.ts";
+import { Approvers } from "./approvers.ts";
 import { Claimants } from "./claimants.ts";
 import { Calm } from "./closing-acts.ts";
 import { appease, settleDown, strike } from "./faults.ts";
@@ -18,9 +19,13 @@ import { crew, Fleet } from "./fleet.ts";
 import { GuardKeepers } from "./guard-keepers.ts";
 import { JournalWriters } from "./journal-writers.ts";
 import { LaneChanges } from "./lane-changes.ts";
+import { Mailbox } from "./mailbox.ts";
 import { Operators } from "./operators.ts";
+import { Senders } from "./senders.ts";
 import { type Bugs, Stage } from "./stage.ts";
+import { Steppers } from "./steppers.ts";
 import { Submitters } from "./submitters.ts";
+import { Suspenders } from "./suspenders.ts";
 import { takeOver } from "./take-over.ts";
 import { otherThan, TENANTS, type Tenant } from "./tenants.ts";
 import { Violation } from "./violation.ts";
@@ -41,6 +46,8 @@ export class Scenario {
 	readonly #lanes: LaneChanges;
 	readonly #writers: JournalWriters;
 	readonly #keepers: GuardKeepers;
+	readonly #senders: Senders;
+	readonly #approvers: Approvers;
 
 	constructor(seed: number, bugs: Bugs) {
 		const stage = new Stage(seed, bugs);
@@ -48,7 +55,11 @@ export class Scenario {
 		this.#submitters = new Submitters(stage);
 		this.#fleet = new Fleet(stage);
 		this.#keepers = new GuardKeepers(stage);
-		this.#claimants = new Claimants(stage, this.#fleet, this.#keepers);
+		const mailbox = new Mailbox();
+		const suspenders = new Suspenders(stage, mailbox);
+		this.#claimants = new Claimants(stage, this.#fleet, this.#keepers, suspenders, new Steppers(stage));
+		this.#senders = new Senders(stage, mailbox);
+		this.#approvers = new Approvers(stage, mailbox, this.#submitters.known);
 		this.#operators = new Operators(stage, this.#submitters.known);
 		this.#lanes = new LaneChanges(stage);
 		this.#writers = new JournalWriters(stage);
@@ -100,7 +111,7 @@ export class Scenario {
 	#act(): void {
 		const { random } = this.#stage;
 		const weights = { create: 20, claim: 22, grant: 8, hold: 38, operate: 8, read: 8, test: 16, fault: 6 };
-		switch (random.weighted({ ...weights, lane: 4, worker: 6, look: 5, guard: 14 })) {
+		switch (random.weighted({ ...weights, lane: 4, worker: 6, look: 5, guard: 14, send: 20, approve: 6 })) {
 			case "create":
 				return this.#submitters.create();
 			case "claim":
@@ -115,6 +126,10 @@ export class Scenario {
 				return this.#keepers.act(this.#submitters.known);
 			case "hold":
 				return this.#claimants.useLease();
+			case "send":
+				return this.#senders.act();
+			case "approve":
+				return this.#approvers.act();
 			case "operate":
 				return this.#operators.operate();
 			case "read":
@@ -164,14 +179,15 @@ export class Scenario {
 			if (round % 20 === 0) {
 				this.#lanes.askAll(tenant, "resume");
 				this.#keepers.provide(tenant);
+				this.#approvers.release(tenant, round > 100);
 				beside();
 			}
-			stage.checkGuards();
+			stage.checkCalm();
 			for (const each of TENANTS) {
 				const n = random.integer(0, offers[each].length - 1);
 				this.#claimants.claimWith(each, `crew ${n}`, offers[each][n] ?? { capabilities: [], lanes: [] }, 200);
 			}
-			this.#claimants.completeAll();
+			this.#claimants.completeAll(round < 40 ? 0.15 : 0);
 			await world.runUntil(world.time + (round < 50 ? 50 : 500));
 		}
 		const [stuck = ""] = stage.unfinished(tenant);
@@ -190,7 +206,7 @@ export class Scenario {
 			// Claims that wait come to their end, and engines forget which lanes they were claimed from for.
 			await stage.world.runUntil(stage.world.time + 15_000);
 			stage.raise();
-			stage.checkGuards();
+			stage.checkCalm();
 		}
 		stage.checker.guards.checkAtRest();
 	}
@@ -204,6 +220,8 @@ export class Scenario {
 		for (const id of this.#submitters.acknowledged) {
 			if (!checker.removed.has(id) && !stage.stored(id)) throw new Violation(`${id} was acknowledged and is lost`);
 		}
+		this.#senders.checkKept();
+		checker.suspensions.checkNoTrace(stage.network.partitions);
 		for (const partition of stage.network.partitions) checker.checkIndex(partition);
 	}
 }

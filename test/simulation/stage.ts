@@ -9,12 +9,13 @@ import { IntermediateStates } from "./intermediate-states.ts";
 import { Random } from "./random.ts";
 import { type SchedulingBugs, withSchedulingBugs } from "./scheduling-bugs.ts";
 import { noFaults, type SimNetwork, SimPartition, type StoreBugs } from "./sim-store.ts";
+import { type SuspensionBugs, withSuspensionBugs } from "./suspension-bugs.ts";
 import { TENANTS, type Tenant } from "./tenants.ts";
 import { type KernelBugs, simulatedKernel } from "./test-rules.ts";
 import { Violation } from "./violation.ts";
 import { settled, World } from "./world.ts";
 
-export type Bugs = StoreBugs & KernelBugs & SchedulingBugs & AdmissionBugs & BackendBugs & RunnerBugs;
+export type Bugs = StoreBugs & KernelBugs & SchedulingBugs & AdmissionBugs & SuspensionBugs & BackendBugs & RunnerBugs;
 
 /** Bugs of running commands while batches are on their way, and of telling that the store is gone. */
 export interface RunnerBugs {
@@ -77,7 +78,7 @@ export class Stage {
 		};
 		const engines = this.hot ? 3 : random.integer(1, 3);
 		const latencies = this.hot ? [0.5, 15, 25] : Array.from({ length: engines }, () => random.pick([0.2, 2, 15]));
-		const rules = withAdmissionBugs(withSchedulingBugs(simulatedKernel(bugs), bugs), bugs);
+		const rules = withSuspensionBugs(withAdmissionBugs(withSchedulingBugs(simulatedKernel(bugs), bugs), bugs), bugs);
 		this.cluster = new Cluster(
 			this.network,
 			intermediate.recordIn(rules),
@@ -87,6 +88,7 @@ export class Stage {
 			bugs.ticketLost ? Number.MAX_SAFE_INTEGER : undefined,
 		);
 		this.checker.guards.onSeen = (what) => this.note(what);
+		this.checker.suspensions.onSeen = (what) => this.note(what);
 		this.checker.onEvent = ({ type, reason }, before) => {
 			this.note(type === "blocked" || type === "unblocked" ? `${type} ${reason}` : type);
 			if (type === "claimed" && before?.grant) this.note("grant accepted");
@@ -170,11 +172,18 @@ export class Stage {
 		return true;
 	}
 
-	/** In calm: what budgets and quotas are to do is done in time, once engines do nothing else late any more. */
-	checkGuards(): void {
+	/** In calm: what is to be done in time is, once engines do nothing else late any more. */
+	checkCalm(): void {
 		const { world, cluster, checker, network } = this;
 		const hasParked = cluster.nodes.some(({ backend }) => backend.engine.parked > 0);
-		checker.guards.checkCalm(network.partitions, hasParked || world.time <= this.awakeFrom);
+		const isDisturbed = hasParked || world.time <= this.awakeFrom;
+		checker.guards.checkCalm(network.partitions, isDisturbed);
+		checker.suspensions.checkCalm(network.partitions, isDisturbed);
+	}
+
+	/** The highest time that any partition knows. */
+	get latestTime(): number {
+		return Math.max(this.network.clock(), ...this.network.partitions.map(({ time }) => time));
 	}
 
 	/** An execution as it is stored. */

@@ -160,6 +160,11 @@ local function bare(key, prefix) return string.sub(key, prefix + 1) end
 -- The score at the end of an entry.
 local function scoreOf(entry) return tonumber(string.match(entry, '^.*%z(.*)$')) end
 
+-- Queues nobody waits for are not told of.
+local function isTold(queue)
+	return string.sub(queue, 1, #LISTING) ~= LISTING and string.sub(queue, 1, #PARTS) ~= PARTS
+end
+
 -- Takes entries out of queues and puts others in; notes which queues were empty, and the earliest due time if it is new.
 -- Whether a queue that only grew was empty the directory says, to which all of them are added at once.
 local function moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
@@ -189,7 +194,7 @@ local function moveEntries(keys, queues, out, into, dueQueue, prefix, notice)
 	if new == 0 then return end
 	for n, one in ipairs(grown) do
 		local filled = new == #grown or redis.call('ZCARD', keys[queues + one.q]) == one.came
-		if filled and one.q ~= dueQueue and string.sub(names[2 * n], 1, #LISTING) ~= LISTING then
+		if filled and one.q ~= dueQueue and isTold(names[2 * n]) then
 			notice.filled[#notice.filled + 1] = names[2 * n]
 			notice.entries[#notice.filled] = into[one.q]
 		end
@@ -205,7 +210,8 @@ local function isAlone(args)
 	return heard[2] == 1 and heard[4] == 1
 end
 
--- The entries of queues that were filled, then what was written, unless it is much.
+-- The entries of queues that were filled, then the records that stand there, unless much was written. What stands in no
+-- queue is not told: everybody hears a notice, and it may be a secret.
 local function addNews(told, notice, docs, member)
 	local keys, chars = {}, 0
 	for k = 1, #docs do
@@ -217,13 +223,19 @@ local function addNews(told, notice, docs, member)
 	for _, entries in ipairs(notice.entries) do
 		if #entries > 2 * NEWS_RECORDS then return end
 	end
+	local standing = {}
 	for _, entries in ipairs(notice.entries) do
 		told[#told + 1] = #entries / 2
-		for i = 2, #entries, 2 do told[#told + 1] = entries[i] end
+		for i = 2, #entries, 2 do
+			told[#told + 1] = entries[i]
+			standing[string.match(entries[i], '^(.*)%z')] = true
+		end
 	end
 	for _, k in ipairs(keys) do
-		told[#told + 1] = member(k)
-		told[#told + 1] = docs[k]
+		if standing[member(k)] then
+			told[#told + 1] = member(k)
+			told[#told + 1] = docs[k]
+		end
 	end
 end
 

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { LISTING, logSubject, MOST_NEWS, TIME_TOLERANCE_MS, TURN_MS } from "../port.ts";
+import { LISTING, logSubject, MOST_NEWS, PARTS, TIME_TOLERANCE_MS, TURN_MS } from "../port.ts";
 import { COMMIT_ARGS, LENGTH_WIDTH, UNIT_WIDTH, VERSION_WIDTH } from "./commit-call.ts";
 import { FUNCTIONS, type FunctionName, functionName } from "./function-names.ts";
 import { FIXED_KEYS } from "./partition-keys.ts";
@@ -31,6 +31,7 @@ const constants: Record<string, string | number> = {
 	NEWS_RECORDS: MOST_NEWS.records,
 	NEWS_CHARS: MOST_NEWS.chars,
 	LISTING,
+	PARTS,
 };
 
 /** Places count from 1 in Lua. */
