@@ -35,10 +35,11 @@ export type {
 } from "./contract/executions.ts";
 export type { FeedRequest } from "./contract/feed.ts";
 export type { GuardRequest, GuardsPageRequest } from "./contract/guards.ts";
+export type { BackupRequest, RotateSecretRequest } from "./contract/keys.ts";
 export type { LaneSettings, LanesPageRequest, LanesRequest } from "./contract/lanes.ts";
 export type { CreateQuotaRequest, PatchQuotaRequest } from "./contract/quotas.ts";
 export type * from "./contract/replies.ts";
-export type { RecordStepRequest, StepsRequest } from "./contract/steps.ts";
+export type { RecordStepRequest, StepOptions, StepsRequest } from "./contract/steps.ts";
 export type { SetTagsRequest } from "./contract/tags.ts";
 export type {
 	ApproveRequest,
@@ -70,6 +71,17 @@ export type { OpenOptions } from "./library/open.ts";
 export { ExecutionFailed, Run, type WaitOptions } from "./library/run.ts";
 export { exportFile, importFile } from "./library/transfer.ts";
 export type { Context, Handler, Middleware } from "./worker/context.ts";
-export { type AbortCause, HandlerAborted, RetryAfter, TerminalError } from "./worker/errors.ts";
+export {
+	type AbortCause,
+	HandlerAborted,
+	HandlerSuspended,
+	RetryAfter,
+	StepTimeout,
+	TerminalError,
+	WaitTimeout,
+} from "./worker/errors.ts";
 export type { Logger } from "./worker/logger.ts";
+export type { ReceivedSignal } from "./worker/received-signal.ts";
+export type { StepFunction } from "./worker/steps.ts";
+export type { Approval, WaitForApprovalOptions, WaitForOptions, WaitForSignalOptions } from "./worker/waits.ts";
 export type { WorkerOptions } from "./worker/worker.ts";

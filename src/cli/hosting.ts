@@ -19,10 +19,14 @@ export interface Hosted {
 
 /** Opens the store, then listens; what was opened is closed again when the rest does not work out. */
 export async function host(settings: ServerSettings, log: Logger): Promise<Hosted> {
-	const { store, partitions, retentionMs, sweepMs, listen, apiToken, tokens, corsOrigins, openMetrics } = settings;
+	const { store, partitions, retentionMs, sweepMs, waitpointGraceMs, waitpointSecretHex, publicUrl } = settings;
+	const { listen, apiToken, tokens, corsOrigins, openMetrics } = settings;
 	const backend = await openBackend(store, {
 		retentionMs,
 		sweepMs,
+		waitpointGraceMs,
+		...(waitpointSecretHex === undefined ? undefined : { waitpointSecretHex }),
+		...(publicUrl === undefined ? undefined : { publicUrl }),
 		...scannersOf(settings),
 		...(partitions === undefined ? undefined : { partitions }),
 		onFault: (fault) => logFault(log, fault),

@@ -9,6 +9,7 @@ import { addDoctor } from "./commands/doctor.ts";
 import { addEvents } from "./commands/events.ts";
 import { addExplain } from "./commands/explain.ts";
 import { addGet } from "./commands/get.ts";
+import { addKeys } from "./commands/keys.ts";
 import { addLanes } from "./commands/lanes.ts";
 import { addList } from "./commands/list.ts";
 import { addQuotas } from "./commands/quotas.ts";
@@ -37,6 +38,7 @@ const COMMANDS: readonly AddCommand[] = [
 	addWorkers,
 	addBudgets,
 	addQuotas,
+	addKeys,
 	addDoctor,
 	addBench,
 ];

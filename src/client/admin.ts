@@ -1,5 +1,6 @@
 import type { AdminCalls } from "../contract/backend.ts";
-import type { ScannersReply } from "../contract/replies.ts";
+import type { BackupRequest, RotateSecretRequest } from "../contract/keys.ts";
+import type { RotatedSecret, ScannersReply } from "../contract/replies.ts";
 import type { Flow } from "./exchange.ts";
 import type { Transport } from "./transport.ts";
 
@@ -22,7 +23,13 @@ export class RemoteAdmin implements AdminCalls {
 		await this.#transport.send({ method: "GET", path: "/readyz", repeat: "never" });
 	}
 
-	async *backup(): AsyncGenerator<string> {
+	/** Asked once: whoever rotates hears at once that another does, or that nobody answers. */
+	async rotateWaitpointSecret(request: RotateSecretRequest = {}): Promise<RotatedSecret> {
+		const path = "/v1/admin/rotate-waitpoint-secret";
+		return this.#transport.json({ method: "POST", path, body: JSON.stringify(request), repeat: "never" });
+	}
+
+	async *backup(request: BackupRequest = {}): AsyncGenerator<string> {
 		const controller = new AbortController();
 		const decoder = new TextDecoder();
 		const lines: string[] = [];
@@ -35,7 +42,7 @@ export class RemoteAdmin implements AdminCalls {
 			wake();
 		};
 		this.#transport
-			.stream("POST", "/v1/admin/backup", {}, controller.signal, {
+			.stream({ method: "POST", path: "/v1/admin/backup", body: JSON.stringify(request) }, controller.signal, {
 				opened: (opened) => {
 					flow = opened;
 				},

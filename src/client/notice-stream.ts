@@ -34,7 +34,7 @@ export class NoticeStream {
 				if (type !== "close" && !signal.aborted) this.#listener(JSON.parse(data) as WorkerNotice);
 			});
 			try {
-				await this.#transport.stream("GET", this.#path, EVENT_STREAM, signal, {
+				await this.#transport.stream({ method: "GET", path: this.#path, headers: EVENT_STREAM }, signal, {
 					opened: () => {
 						tries = 0;
 						this.#isReady();

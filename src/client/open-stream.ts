@@ -37,7 +37,7 @@ export function openStream<T>(
 	const abort = () => end(signal?.reason ?? new Error("aborted"));
 	signal?.addEventListener("abort", abort);
 	transport
-		.stream("GET", path, headersFrom(cursor), controller.signal, {
+		.stream({ method: "GET", path, headers: headersFrom(cursor) }, controller.signal, {
 			opened: () => {
 				isOpen = true;
 			},

@@ -31,6 +31,16 @@ export interface Call {
 	signal?: AbortSignal | undefined;
 }
 
+/** A call whose answer is taken as it comes in. */
+export interface StreamCall {
+	method: "GET" | "POST";
+	path: string;
+	headers?: Record<string, string>;
+	/** JSON, ready to be sent. */
+	body?: string;
+}
+
+const JSON_BODY = { "content-type": "application/json" };
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2000;
 /** A stream that says nothing for this long, not even a comment, is dead. */
@@ -83,13 +93,8 @@ export class Transport {
 	}
 
 	/** An answer as it comes in; resolves when it has ended whole, throws like any call if not. */
-	async stream(
-		method: "GET" | "POST",
-		path: string,
-		headers: Record<string, string>,
-		signal: AbortSignal,
-		listener: StreamListener,
-	): Promise<void> {
+	async stream(call: StreamCall, signal: AbortSignal, listener: StreamListener): Promise<void> {
+		const { method, path, headers, body } = call;
 		if (this.closed) throw new FlowFabricError("shutting_down");
 		let open = false;
 		try {
@@ -98,8 +103,8 @@ export class Transport {
 				{
 					method,
 					path: this.#prefix + path,
-					headers: { ...this.#headers, ...headers },
-					body: null,
+					headers: { ...this.#headers, ...(body === undefined ? undefined : JSON_BODY), ...headers },
+					body: body ?? null,
 					timeoutMs: STREAM_SILENCE_MS,
 					signal,
 				},
@@ -148,7 +153,7 @@ export class Transport {
 	): Promise<Answer | { error: FlowFabricError; undone: boolean; retryAfterMs: number }> {
 		const { method, path, body, waitMs = 0, signal } = call;
 		const headers = { ...this.#headers };
-		if (body !== undefined) headers["content-type"] = "application/json";
+		if (body !== undefined) Object.assign(headers, JSON_BODY);
 		else if (call.contentType !== undefined) headers["content-type"] = call.contentType;
 		if (call.numbered) headers[TRY_HEADER] = String(number);
 		const traceparent = activeTraceparent();

@@ -20,6 +20,7 @@ import type {
 } from "./executions.ts";
 import type { FeedRequest } from "./feed.ts";
 import type { GuardRequest, GuardsPageRequest } from "./guards.ts";
+import type { BackupRequest, RotateSecretRequest } from "./keys.ts";
 import type { LaneSettings, LanesPageRequest, LanesRequest } from "./lanes.ts";
 import type { CreateQuotaRequest, PatchQuotaRequest } from "./quotas.ts";
 import type {
@@ -54,6 +55,7 @@ import type {
 	ReleasedSpend,
 	RenewedLease,
 	ResumeReply,
+	RotatedSecret,
 	ScannersReply,
 	SignalPage,
 	SignalReply,
@@ -281,8 +283,13 @@ export interface AdminCalls {
 	scanners(): Promise<ScannersReply>;
 	/** Resolves when the store answers within 2 s and takes changes, else throws, mostly `store_unavailable`. */
 	ready(): Promise<void>;
-	/** All the store holds as lines of JSON, without line ends; `importFile` takes them in. */
-	backup(): AsyncIterable<string>;
+	/**
+	 * All the store holds as lines of JSON, without line ends; `importFile` takes them in. Secrets that sign tokens of
+	 * waitpoints stay behind unless they are asked for.
+	 */
+	backup(request?: BackupRequest): AsyncIterable<string>;
+	/** Lets another key sign the tokens of waitpoints; those the former signed are taken for its grace. */
+	rotateWaitpointSecret(request?: RotateSecretRequest): Promise<RotatedSecret>;
 }
 
 /**

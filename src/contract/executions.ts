@@ -55,19 +55,19 @@ const backoff = Type.Union(
 	{ allowed: 'must be {type: "fixed", …} or {type: "exponential", …}' },
 );
 
+export const retryPolicy = Type.Object(
+	{
+		maxRetries: Type.Optional(integer(0, 1_000_000, "Retries after the first attempt (3)")),
+		backoff: Type.Optional(backoff),
+		retryableCategories: Type.Optional(categories),
+		nonRetryableCategories: Type.Optional(categories),
+	},
+	{ additionalProperties: false, description: "Without it nothing is retried", allowed: "must be an object" },
+);
+
 export const policy = Type.Object(
 	{
-		retry: Type.Optional(
-			Type.Object(
-				{
-					maxRetries: Type.Optional(integer(0, 1_000_000, "Retries after the first attempt (3)")),
-					backoff: Type.Optional(backoff),
-					retryableCategories: Type.Optional(categories),
-					nonRetryableCategories: Type.Optional(categories),
-				},
-				{ additionalProperties: false, description: "Without it nothing is retried", allowed: "must be an object" },
-			),
-		),
+		retry: Type.Optional(retryPolicy),
 		timeouts: Type.Optional(
 			Type.Object(
 				{

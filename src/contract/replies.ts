@@ -1,6 +1,6 @@
 /** What FlowFabric answers, in process and over HTTP alike. Only types: whoever does not show schemas loads none of them. */
 
-export type { ScannersReply, ScannerView } from "./replies/admin.ts";
+export type { RotatedSecret, ScannersReply, ScannerView } from "./replies/admin.ts";
 export type {
 	BudgetPage,
 	BudgetReset,

@@ -69,8 +69,9 @@ function describe(error: SchemaError, schema: TSchema, value: unknown): { path: 
 	if (error.keyword === "required" && missing !== undefined) {
 		return { path: [...path, missing], problem: "is required" };
 	}
-	const node = nodeAt(schema, error.schemaPath) as { allowed?: string } | undefined;
+	const node = nodeAt(schema, error.schemaPath) as { allowed?: string; isSecret?: true } | undefined;
 	const allowed = node?.allowed ?? error.message;
+	if (node?.isSecret) return { path, problem: allowed };
 	return { path, problem: `${allowed}, got ${show(at(value, path))}` };
 }
 

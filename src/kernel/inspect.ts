@@ -1,5 +1,6 @@
 import { decode, recordTypeOf, typeOfKey } from "./record-types.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
+import { isWhole, isWholeKey, type KeyringRecord } from "./records/keyring.ts";
 import { PUBLIC_STATES, publicState } from "./state.ts";
 
 /** Why a stored document cannot be what its key says. */
@@ -45,8 +46,8 @@ export function readRecord(key: string, doc: string): object {
 /** What is wrong with a document; undefined when it is in order. */
 export function faultOf(key: string, doc: string): RecordFault | undefined {
 	try {
-		readRecord(key, doc);
-		return undefined;
+		const record = readRecord(key, doc);
+		return recordTypeOf(key) === "keyring" ? keyringFault(record as KeyringRecord) : undefined;
 	} catch (error) {
 		if (error instanceof UnreadableRecord) return error.fault;
 		throw error;
@@ -59,6 +60,15 @@ function executionFault(key: string, record: ExecutionRecord): RecordFault | und
 	if (PUBLIC_STATES.includes(state)) return undefined;
 	const field = record.lifecyclePhase === "terminal" ? "terminalOutcome" : "lifecyclePhase";
 	return { field, problem: `${JSON.stringify(record[field])} is not known` };
+}
+
+/** One that was written by halves can be read, and is mended by the next engine that starts. */
+function keyringFault(ring: KeyringRecord): RecordFault | undefined {
+	if (isWhole(ring)) return undefined;
+	const isTorn = !ring.keys.every(isWholeKey);
+	return isTorn
+		? { field: "keys", problem: "holds a key without a usable secret" }
+		: { field: "current", problem: "names no key that could sign" };
 }
 
 /** Fields that are null by default hold objects or lists otherwise. */

@@ -13,6 +13,7 @@ import type {
 	RevokeLeaseRequest,
 } from "../contract/executions.ts";
 import type { FeedRequest } from "../contract/feed.ts";
+import type { BackupRequest, RotateSecretRequest } from "../contract/keys.ts";
 import type { LanesPageRequest } from "../contract/lanes.ts";
 import type { ErrorBody } from "../contract/replies.ts";
 import type { StepsRequest } from "../contract/steps.ts";
@@ -198,9 +199,17 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 		return this.backend.admin.scanners();
 	}
 
-	/** Writes everything to a new file while work goes on; `importFile` takes it in. */
-	backup(path: string): Promise<void> {
-		return writeLines(this.backend.admin.backup(), path);
+	/**
+	 * Writes everything to a new file while work goes on; `importFile` takes it in. Secrets that sign tokens of waitpoints stay
+	 * behind unless `keys` is true.
+	 */
+	backup(path: string, request: BackupRequest = {}): Promise<void> {
+		return writeLines(this.backend.admin.backup(request), path);
+	}
+
+	/** Lets another key sign the tokens of waitpoints; those the former signed are taken for its grace. */
+	rotateWaitpointSecret(request: RotateSecretRequest = {}) {
+		return this.backend.admin.rotateWaitpointSecret(request);
 	}
 
 	/** A worker on this connection; it stops when this is closed. */

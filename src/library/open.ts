@@ -1,7 +1,9 @@
 import type { Clock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
+import { SECRET_ALLOWED, SECRET_HEX } from "../contract/keys.ts";
+import { PUBLIC_URL_ALLOWED, publicUrl } from "../contract/public-url.ts";
 import { type ScannerRestriction, scannerFilterOf } from "../contract/scanners.ts";
-import { Engine } from "../engine/engine.ts";
+import { Engine, type EngineOptions } from "../engine/engine.ts";
 import { type Fault, faultLine } from "../engine/fault-log.ts";
 import { LocalBackend } from "../engine/local-backend.ts";
 import { FORMAT, indexOf, migrate } from "../kernel/format.ts";
@@ -18,6 +20,15 @@ export interface OpenOptions {
 	sweepMs?: number;
 	/** What this engine's scanners act on; all there is when left out. Others' work is then for other engines. */
 	scanners?: ScannerRestriction;
+	/**
+	 * Signs the tokens of waitpoints on a store that has no keyring yet: 32 to 128 bytes as hex digits; drawn when left out.
+	 * A store's own keyring wins over it, with a warning.
+	 */
+	waitpointSecretHex?: string;
+	/** How long tokens of waitpoints are taken after another key took the place of theirs (24 h). */
+	waitpointGraceMs?: number;
+	/** Where outsiders reach this program's server, in front of callback URLs; these are paths alone without it. */
+	publicUrl?: string;
 	/** Who acts, in events and as `createdBy`. */
 	actor?: string;
 	/**
@@ -29,9 +40,12 @@ export interface OpenOptions {
 	testClock?: { now: () => number; clock: Clock; aloneMs?: number };
 }
 
+type TokenOptions = Pick<EngineOptions, "waitpointSecretHex" | "waitpointGraceMs" | "publicUrl">;
+
 const DEFAULT_RETENTION_MS = 86_400_000;
 const MAX_PARTITIONS = 256;
 const MAX_SWEEP_MS = 86_400_000;
+const MAX_GRACE_MS = 315_360_000_000;
 
 /** An engine in this process, started. */
 export async function openBackend(url: string, options: OpenOptions): Promise<LocalBackend> {
@@ -40,6 +54,7 @@ export async function openBackend(url: string, options: OpenOptions): Promise<Lo
 	checkInteger("retentionMs", retentionMs, 0, Number.MAX_SAFE_INTEGER);
 	const scannerFilter = scannerFilterOf(options.scanners);
 	checkInteger("sweepMs", sweepMs, 1000, MAX_SWEEP_MS);
+	const tokens = tokenOptions(options);
 	const store = await openStoreAt(url, {
 		...(partitions === undefined ? undefined : { partitions }),
 		...(testClock ? { testClock: testClock.now } : undefined),
@@ -49,6 +64,7 @@ export async function openBackend(url: string, options: OpenOptions): Promise<Lo
 	const engine = new Engine({
 		store,
 		scannerFilter,
+		...tokens,
 		...(sweepMs === undefined ? undefined : { sweepMs }),
 		...(testClock ? { clock: testClock.clock } : undefined),
 		...(testClock?.aloneMs === undefined ? undefined : { presence: { aloneMs: testClock.aloneMs } }),
@@ -81,6 +97,26 @@ export async function openStoreAt(url: string, options: Omit<StoreOptions, "form
 }
 
 export const recordFormat: RecordFormat = { format: FORMAT, migrate, indexOf };
+
+/** What is said of waitpoints' tokens, checked; the secret itself is never told. */
+function tokenOptions({ waitpointSecretHex, waitpointGraceMs, publicUrl: given }: OpenOptions): TokenOptions {
+	if (
+		waitpointSecretHex !== undefined &&
+		!(typeof waitpointSecretHex === "string" && SECRET_HEX.test(waitpointSecretHex))
+	)
+		throw notAllowed("waitpointSecretHex", SECRET_ALLOWED);
+	checkInteger("waitpointGraceMs", waitpointGraceMs, 0, MAX_GRACE_MS);
+	const url = typeof given === "string" ? publicUrl(given) : undefined;
+	if (given !== undefined && url === undefined) throw notAllowed("publicUrl", PUBLIC_URL_ALLOWED);
+	return {
+		...(waitpointSecretHex === undefined ? undefined : { waitpointSecretHex }),
+		...(waitpointGraceMs === undefined ? undefined : { waitpointGraceMs }),
+		...(url === undefined ? undefined : { publicUrl: url }),
+	};
+}
+
+const notAllowed = (field: string, problem: string): FlowFabricError =>
+	new FlowFabricError("invalid_input", { message: `${field}: ${problem}`, details: { field } });
 
 function checkText(field: string, value: unknown): void {
 	if (typeof value === "string" && value.length >= 1 && value.length <= 256) return;

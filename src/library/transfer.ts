@@ -1,5 +1,6 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
+import type { BackupRequest } from "../contract/keys.ts";
 import { isSecret, slotOfKey } from "../kernel/record-types.ts";
 import { exportStore } from "../store/transfer/export.ts";
 import { importStore } from "../store/transfer/import.ts";
@@ -9,11 +10,11 @@ import { openStoreAt, recordFormat } from "./open.ts";
 
 /** Back-up, and moving between stores or partition counts: everything a store holds as a file of JSON lines. */
 
-/** Writes all of a store to a new file. The store must not be open elsewhere. */
-export async function exportFile(url: string, path: string): Promise<void> {
+/** Writes all of a store to a new file, secrets only with `keys`. The store must not be open elsewhere. */
+export async function exportFile(url: string, path: string, { keys = false }: BackupRequest = {}): Promise<void> {
 	const store = await openStoreAt(url);
 	try {
-		await writeLines(exportStore(store, { ...recordFormat, isLeftOut: isSecret }), path);
+		await writeLines(exportStore(store, { ...recordFormat, isLeftOut: (key) => !keys && isSecret(key) }), path);
 	} finally {
 		await store.close();
 	}

@@ -91,6 +91,7 @@ export const ACCESS = {
 	"GET /v1/events": READ,
 	"GET /v1/admin/scanners": OPERATE,
 	"POST /v1/admin/backup": ADMIN,
+	"POST /v1/admin/rotate-waitpoint-secret": ADMIN,
 
 	"GET /healthz": OPEN,
 	"GET /readyz": OPEN,

@@ -56,7 +56,20 @@ export const onWorker = (what: string): Audit => ({
 	result: (answer) => ({ removed: (answer as { removed: boolean }).removed }),
 });
 
-export const onStore = (what: string): Audit => ({ what, target: () => ({ target: "store" }) });
+export const onBackup: Audit = {
+	what: "backup",
+	target: ({ body }) => ({ target: "store", keys: (body as { keys?: unknown } | undefined)?.keys === true }),
+};
+
+/** Tells which keys, and nothing of their secrets. */
+export const onKeyring: Audit = {
+	what: "rotate",
+	target: () => ({ target: "keyring" }),
+	result(answer) {
+		const { kid, previousKid } = answer as { kid: string; previousKid?: string };
+		return { kid, ...(previousKid === undefined ? undefined : { previousKid }) };
+	},
+};
 
 export const onMany: Audit = {
 	what: "bulk",

@@ -114,9 +114,12 @@ function response(reply: Route["replies"][number], streams: boolean | undefined)
 	};
 }
 
-/** Routes are documented with JSON Schema; the half sentences of error messages are no part of it. */
+/** What schemas say for error messages: half sentences, and which values these must not show. */
+const OURS: ReadonlySet<string> = new Set(["allowed", "isSecret"]);
+
+/** Routes are documented with JSON Schema; what is said for error messages is no part of it. */
 function plain(schema: TSchema): unknown {
-	return JSON.parse(JSON.stringify(schema, (key, value) => (key === "allowed" ? undefined : value)));
+	return JSON.parse(JSON.stringify(schema, (key, value) => (OURS.has(key) ? undefined : value)));
 }
 
 function operationId(name: string): string {

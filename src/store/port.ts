@@ -178,7 +178,7 @@ export interface News {
 	commit: number;
 	/** All entries of those queues. */
 	entries: IndexEntry[];
-	/** What it wrote. */
+	/** What it wrote of the records in them. All else stays untold: everybody hears a notice, and it may be a secret. */
 	records: { key: string; doc: string }[];
 }
 

@@ -34,6 +34,9 @@ test("without anything set, the defaults of the spec", () => {
 		listen: { host: "127.0.0.1", port: 9090 },
 		apiToken: undefined,
 		tokens: undefined,
+		waitpointSecretHex: undefined,
+		waitpointGraceMs: 86_400_000,
+		publicUrl: undefined,
 		partitions: undefined,
 		retentionMs: 86_400_000,
 		sweepMs: 300_000,
@@ -117,6 +120,10 @@ describe("a bad setting is told by its name, its value and what is allowed", () 
 		["FF_LISTEN_ADDR", "127.0.0.1:65536", "port from 0 to 65535"],
 		["FF_FLOW_PARTITIONS", "0", "must be an integer from 1 to 256"],
 		["FF_FLOW_PARTITIONS", "1e2", "must be an integer from 1 to 256"],
+		["FF_WAITPOINT_HMAC_GRACE_MS", "1d", "must be an integer number of milliseconds from 0"],
+		["FF_PUBLIC_URL", "flows.example.org", "must be an http:// or https:// address"],
+		["FF_PUBLIC_URL", "https://flows.example.org/?a=b", "without user, query and fragment"],
+		["FF_PUBLIC_URL", "https://me@flows.example.org", "without user, query and fragment"],
 		["FF_RETENTION_MS", "-1", "must be an integer number of milliseconds"],
 		["FF_SWEEP_MS", "999", "must be an integer number of milliseconds from 1000"],
 		["FF_SCANNER_NAMESPACES", "a,b c", "must be namespaces"],
@@ -147,6 +154,20 @@ describe("a bad setting is told by its name, its value and what is allowed", () 
 		);
 		expect(complaint({ FF_API_TOKEN: "a secret with some spaces" })).not.toContain("secret");
 	});
+});
+
+test("a secret for waitpoints is never shown", () => {
+	for (const bad of ["abcdef", "g".repeat(64), "a".repeat(63), "a".repeat(258)])
+		expect(complaint({ FF_WAITPOINT_HMAC_SECRET: bad })).toBe(
+			"FF_WAITPOINT_HMAC_SECRET: must be 32 to 128 bytes as hex digits",
+		);
+	expect(read({ FF_WAITPOINT_HMAC_SECRET: "Ab".repeat(32) }).waitpointSecretHex).toBe("Ab".repeat(32));
+});
+
+test("a public URL stands in front of a path", () => {
+	const parsed = (url: string) => read({ FF_PUBLIC_URL: url }).publicUrl;
+	expect(parsed("https://Flows.example.org/")).toBe("https://flows.example.org");
+	expect(parsed("http://10.0.0.1:9090/base/")).toBe("http://10.0.0.1:9090/base");
 });
 
 describe("the file of tokens", () => {

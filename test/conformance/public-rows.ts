@@ -18,6 +18,9 @@ export interface FabricSettings {
 	retentionMs?: number;
 	actor?: string;
 	scanners?: { namespaces?: string[]; tags?: string[] };
+	waitpointSecretHex?: string;
+	waitpointGraceMs?: number;
+	publicUrl?: string;
 }
 
 /** Somebody else who calls the same FlowFabric; over HTTP one with a token of its own. */

@@ -22,8 +22,11 @@ import { followingCases } from "./public-cases/following.ts";
 import { grantRequestCases } from "./public-cases/grant-requests.ts";
 import { grantCases } from "./public-cases/grants.ts";
 import { handBackCases } from "./public-cases/hand-back.ts";
+import { handlerStepCases } from "./public-cases/handler-steps.ts";
+import { handlerWaitCases } from "./public-cases/handler-waits.ts";
 import { historyCases } from "./public-cases/histories.ts";
 import { idempotencyCases } from "./public-cases/idempotency.ts";
+import { keyCases } from "./public-cases/keys.ts";
 import { laneStateCases } from "./public-cases/lane-states.ts";
 import { laneCases } from "./public-cases/lanes.ts";
 import { listFilterCases } from "./public-cases/list-filters.ts";
@@ -84,6 +87,8 @@ const always: Subjects = {
 	tenants: tenantCases,
 	payloads: payloadCases,
 	steps: stepCases,
+	"handler steps": handlerStepCases,
+	"handler waits": handlerWaitCases,
 	waiting: waitingCases,
 	notices: noticeCases,
 	"worker registry": workerRegistryCases,
@@ -106,6 +111,7 @@ const always: Subjects = {
 	signals: signalCases,
 	"suspension timeouts": suspensionTimeoutCases,
 	administration: administrationCases,
+	keys: keyCases,
 	"bad creates": badCreateCases,
 	"bad calls": badCallCases,
 	"bad budgets": badBudgetCases,

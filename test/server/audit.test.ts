@@ -138,8 +138,31 @@ test("a bulk action that was refused leaves a line, whatever its body was", asyn
 test("a backup is audited, and reading is not", async () => {
 	const stand = await standOf();
 	await stand.call("POST", "/v1/admin/backup", { token: tokenOf("ada") });
+	await stand.call("POST", "/v1/admin/backup", { token: tokenOf("ada"), body: { keys: true } });
 	await stand.call("GET", "/v1/admin/scanners", { token });
-	expect(lines(stand)).toEqual([{ who: "ada", what: "backup", target: "store", outcome: "ok" }]);
+	const line = { who: "ada", what: "backup", target: "store", outcome: "ok" };
+	expect(lines(stand)).toEqual([
+		{ ...line, keys: false },
+		{ ...line, keys: true },
+	]);
+});
+
+test("a rotation of keys names both, and no line of the log holds a secret", async () => {
+	const stand = await standOf();
+	const secretHex = "5ec2e7".repeat(11).slice(0, 64);
+	const rotate = (body: object, as = "ada") =>
+		stand.call("POST", "/v1/admin/rotate-waitpoint-secret", { token: tokenOf(as), body });
+	await rotate({ kid: "july", secretHex });
+	await rotate({ kid: "july", secretHex: secretHex.replaceAll("5", "6") });
+	await rotate({ secretHex: "abcdef" });
+	await rotate({ secretHex }, "olga");
+	const line = { who: "ada", what: "rotate", target: "keyring" };
+	expect(lines(stand)).toEqual([
+		{ ...line, kid: "july", previousKid: "k1", outcome: "ok" },
+		{ ...line, outcome: "rotation_conflict" },
+		{ ...line, outcome: "invalid_input" },
+	]);
+	expect(JSON.stringify(stand.log)).not.toMatch(/5ec2e7|6ec2e7|abcdef/);
 });
 
 test("every route that changes what others submitted is audited, and no other", () => {
@@ -153,6 +176,7 @@ test("every route that changes what others submitted is audited, and no other", 
 		"PATCH /v1/lanes/:lane",
 		"PATCH /v1/quotas/:id",
 		"POST /v1/admin/backup",
+		"POST /v1/admin/rotate-waitpoint-secret",
 		"POST /v1/budgets",
 		"POST /v1/budgets/:id/release",
 		"POST /v1/budgets/:id/reset",

@@ -47,7 +47,7 @@ const operates = [
 	"GET /v1/admin/scanners",
 ];
 const removesWorkers = ["DELETE /v1/workers/:instanceId"];
-const administers = ["POST /v1/admin/backup"];
+const administers = ["POST /v1/admin/backup", "POST /v1/admin/rotate-waitpoint-secret"];
 const works = [
 	"POST /v1/claims",
 	"POST /v1/grants",

@@ -16,17 +16,20 @@ export class Approvers {
 		this.#stage = stage;
 		this.#mailbox = mailbox;
 		this.#known = known;
+		stage.checker.suspensions.onEndedWaiting = (id) => this.#reconsider(id);
 	}
 
 	act(): void {
 		const { random } = this.#stage;
 		const id = this.#someone();
 		if (id === undefined) return;
-		switch (random.weighted({ approve: 5, resume: 3, token: 4, inbox: 1, rotate: 1 })) {
+		switch (random.weighted({ approve: 5, resume: 3, cancel: 2, token: 4, inbox: 1, rotate: 1 })) {
 			case "approve":
 				return this.#approve(id);
 			case "resume":
 				return this.#resume(id);
+			case "cancel":
+				return this.#cancel(id);
 			case "token":
 				return this.#readToken(id);
 			case "inbox":
@@ -40,6 +43,23 @@ export class Approvers {
 				);
 				return;
 		}
+	}
+
+	#cancel(id: string): void {
+		const how = { mode: "force", graceMs: 0 } as const;
+		const command = { op: "cancel", actor: "operator", ...how };
+		this.#stage.ask("cancel", id, command, (backend) => backend.executions.cancel(id, how));
+	}
+
+	/** What ended while it waited is often begun again, with what it had, or from nothing. */
+	#reconsider(id: string): void {
+		const { random, world } = this.#stage;
+		if (this.#stage.calm || random.chance(0.4)) return;
+		const keepSteps = random.chance(0.6);
+		const command = { op: "replay", actor: "operator", keepSteps };
+		world.after(random.pick([0, 50, 400]), () =>
+			this.#stage.ask("replay", id, command, (backend) => backend.executions.replay(id, { keepSteps })),
+		);
 	}
 
 	/** In calm: whatever of a tenant's waits, and does not wait for a time, goes on; first by answers, at last by order. */

@@ -3,6 +3,7 @@ import type { Fleet, OfferedWork } from "./fleet.ts";
 import type { GuardKeepers } from "./guard-keepers.ts";
 import { type Held, leaseRequests } from "./lease-requests.ts";
 import type { Stage } from "./stage.ts";
+import type { Steppers } from "./steppers.ts";
 import type { Suspenders } from "./suspenders.ts";
 import { asTenant, CAPABILITIES, LANES, otherThan, type Tenant } from "./tenants.ts";
 import { Violation } from "./violation.ts";
@@ -13,14 +14,16 @@ export class Claimants {
 	readonly #fleet: Fleet;
 	readonly #keepers: GuardKeepers;
 	readonly #suspenders: Suspenders;
+	readonly #steppers: Steppers;
 	#held: Held[] = [];
 	readonly #former: Held[] = [];
 
-	constructor(stage: Stage, fleet: Fleet, keepers: GuardKeepers, suspenders: Suspenders) {
+	constructor(stage: Stage, fleet: Fleet, keepers: GuardKeepers, suspenders: Suspenders, steppers: Steppers) {
 		this.#stage = stage;
 		this.#fleet = fleet;
 		this.#keepers = keepers;
 		this.#suspenders = suspenders;
+		this.#steppers = steppers;
 	}
 
 	claim(waitMs: number): void {
@@ -146,6 +149,8 @@ export class Claimants {
 	/** A handler that waits for somebody as soon as it runs, perhaps at a waitpoint that it opens first. */
 	#run(held: Held): void {
 		const { random, world } = this.#stage;
+		if (random.chance(0.3)) this.#steppers.recall(held.id);
+		if (random.chance(0.3)) this.#steppers.record(held);
 		if (random.chance(0.4)) this.#suspenders.createWaitpoint(held);
 		world.after(random.pick([0, 10, 100, 400]), () => {
 			if (this.#held.includes(held)) this.#suspend(held);
@@ -161,6 +166,7 @@ export class Claimants {
 		const held = random.pick(from);
 		if (random.chance(0.2)) this.#keepers.spend(held);
 		if (random.chance(0.15)) this.#suspenders.createWaitpoint(held);
+		if (random.chance(0.2)) this.#steppers.record(held);
 		if (random.chance(0.25)) return this.#suspend(held);
 		const op = random.weighted({ complete: 8, renew: 8, fail: 4, release: 2, delay: 2, progress: 2, cancel: 1 });
 		const request = leaseRequests[op](held, random);

@@ -3,8 +3,6 @@ import type { Condition } from "../../src/kernel/suspension/condition.ts";
 /** A signal as far as conditions ask. */
 export interface ModelSignal {
 	name: string;
-	/** It named none, and is whatever is waited for where it came. */
-	isUnnamed?: boolean;
 	/** The key of its waitpoint. */
 	waitpoint: string;
 	source?: { type: string; identity: string } | null;
@@ -77,7 +75,7 @@ export class ConditionModel<S extends ModelSignal> {
 			const { n, distinctBy, match, waitpoints } = node.count;
 			const seen = new Set<string>();
 			const counted = this.#signals.filter((signal) => {
-				if (match !== undefined && !isCalled(signal, match)) return false;
+				if (match !== undefined && signal.name !== match) return false;
 				if (waitpoints && !waitpoints.includes(signal.waitpoint)) return false;
 				const value = JSON.stringify(distinctValueOf(signal, distinctBy));
 				if (seen.has(value) || seen.size === n) return false;
@@ -88,13 +86,11 @@ export class ConditionModel<S extends ModelSignal> {
 		}
 		const at = node.waitpoint ?? this.#first;
 		const meant = this.#signals.find(
-			(signal) => signal.waitpoint === at && ("anySignal" in node || isCalled(signal, node.signal)),
+			(signal) => signal.waitpoint === at && ("anySignal" in node || signal.name === node.signal),
 		);
 		return { needs: 1, counted: meant ? [meant] : [] };
 	}
 }
-
-const isCalled = ({ name, isUnnamed }: ModelSignal, wanted: string): boolean => isUnnamed === true || name === wanted;
 
 function distinctValueOf(
 	{ name, waitpoint, source }: ModelSignal,

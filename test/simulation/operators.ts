@@ -38,8 +38,12 @@ export class Operators {
 			}
 			case "revokeLease":
 				return stage.ask("revokeLease", id, command, (backend) => backend.executions.revokeLease(id));
-			case "replay":
-				return stage.ask("replay", id, command, (backend) => backend.executions.replay(id));
+			case "replay": {
+				const keepSteps = random.chance(0.5);
+				return stage.ask("replay", id, { ...command, keepSteps }, (backend) =>
+					backend.executions.replay(id, { keepSteps }),
+				);
+			}
 			case "delete":
 				return stage.ask("delete", id, command, (backend) => backend.executions.delete(id));
 			case "changePriority": {

@@ -23,6 +23,7 @@ import { Mailbox } from "./mailbox.ts";
 import { Operators } from "./operators.ts";
 import { Senders } from "./senders.ts";
 import { type Bugs, Stage } from "./stage.ts";
+import { Steppers } from "./steppers.ts";
 import { Submitters } from "./submitters.ts";
 import { Suspenders } from "./suspenders.ts";
 import { takeOver } from "./take-over.ts";
@@ -55,7 +56,8 @@ export class Scenario {
 		this.#fleet = new Fleet(stage);
 		this.#keepers = new GuardKeepers(stage);
 		const mailbox = new Mailbox();
-		this.#claimants = new Claimants(stage, this.#fleet, this.#keepers, new Suspenders(stage, mailbox));
+		const suspenders = new Suspenders(stage, mailbox);
+		this.#claimants = new Claimants(stage, this.#fleet, this.#keepers, suspenders, new Steppers(stage));
 		this.#senders = new Senders(stage, mailbox);
 		this.#approvers = new Approvers(stage, mailbox, this.#submitters.known);
 		this.#operators = new Operators(stage, this.#submitters.known);
@@ -219,6 +221,7 @@ export class Scenario {
 			if (!checker.removed.has(id) && !stage.stored(id)) throw new Violation(`${id} was acknowledged and is lost`);
 		}
 		this.#senders.checkKept();
+		checker.suspensions.checkNoTrace(stage.network.partitions);
 		for (const partition of stage.network.partitions) checker.checkIndex(partition);
 	}
 }

@@ -169,7 +169,5 @@ function deliver(backend: LocalBackend, { executionId, request, isCallback }: Le
 	const { waitpointId, token, name, idempotencyKey } = request;
 	if (!isCallback) return backend.waitpoints.signal(executionId, request);
 	const key = idempotencyKey === undefined ? undefined : { idempotencyKey };
-	// One that names no signal is whatever is waited for.
-	const called = name === SIGNALS[0] ? undefined : { name };
-	return backend.waitpoints.callback(waitpointId, { token, bytes: new Uint8Array(), ...called, ...key });
+	return backend.waitpoints.callback(waitpointId, { token, bytes: new Uint8Array(), name, ...key });
 }

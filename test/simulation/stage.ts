@@ -9,12 +9,13 @@ import { IntermediateStates } from "./intermediate-states.ts";
 import { Random } from "./random.ts";
 import { type SchedulingBugs, withSchedulingBugs } from "./scheduling-bugs.ts";
 import { noFaults, type SimNetwork, SimPartition, type StoreBugs } from "./sim-store.ts";
+import { type SuspensionBugs, withSuspensionBugs } from "./suspension-bugs.ts";
 import { TENANTS, type Tenant } from "./tenants.ts";
 import { type KernelBugs, simulatedKernel } from "./test-rules.ts";
 import { Violation } from "./violation.ts";
 import { settled, World } from "./world.ts";
 
-export type Bugs = StoreBugs & KernelBugs & SchedulingBugs & AdmissionBugs & BackendBugs & RunnerBugs;
+export type Bugs = StoreBugs & KernelBugs & SchedulingBugs & AdmissionBugs & SuspensionBugs & BackendBugs & RunnerBugs;
 
 /** Bugs of running commands while batches are on their way, and of telling that the store is gone. */
 export interface RunnerBugs {
@@ -77,7 +78,7 @@ export class Stage {
 		};
 		const engines = this.hot ? 3 : random.integer(1, 3);
 		const latencies = this.hot ? [0.5, 15, 25] : Array.from({ length: engines }, () => random.pick([0.2, 2, 15]));
-		const rules = withAdmissionBugs(withSchedulingBugs(simulatedKernel(bugs), bugs), bugs);
+		const rules = withSuspensionBugs(withAdmissionBugs(withSchedulingBugs(simulatedKernel(bugs), bugs), bugs), bugs);
 		this.cluster = new Cluster(
 			this.network,
 			intermediate.recordIn(rules),

@@ -1,9 +1,10 @@
 import type { SignalReply, SignalView, SuspendReply } from "../../src/contract/replies.ts";
-import type { ExecutionEvent } from "../../src/kernel/events.ts";
+import { ENDINGS, type ExecutionEvent } from "../../src/kernel/events.ts";
 import { kernel } from "../../src/kernel/kernel.ts";
 import { type ExecutionRecord, partsOf } from "../../src/kernel/records/execution.ts";
 import { KEYRING_KEY, type KeyringRecord } from "../../src/kernel/records/keyring.ts";
 import type { SignalRecord } from "../../src/kernel/records/signal.ts";
+import type { StepRecord } from "../../src/kernel/records/step.ts";
 import type { SuspensionRecord } from "../../src/kernel/records/suspension.ts";
 import type { WaitpointRecord } from "../../src/kernel/records/waitpoint.ts";
 import type { Unit } from "../../src/store/port.ts";
@@ -28,6 +29,8 @@ export class SuspensionWatch {
 	#ring: KeyringRecord | undefined;
 	/** Told of what came up. */
 	onSeen: ((what: string) => void) | undefined;
+	/** Told of what ended while it waited. */
+	onEndedWaiting: ((id: string) => void) | undefined;
 
 	/** What is known of an execution that has, or had, something to wait for. */
 	of(id: string): WatchedParts | undefined {
@@ -73,6 +76,8 @@ export class SuspensionWatch {
 				this.#enter(key.slice(0, slash), unit).wroteSignal(number, kernel.decode(key, doc) as SignalRecord);
 			else if (key[slash + 1] === "u")
 				this.#enter(key.slice(0, slash), unit).wroteSuspension(number, kernel.decode(key, doc) as SuspensionRecord);
+			else if (key[slash + 1] === "p")
+				this.#enter(key.slice(0, slash), unit).wroteStep(key, kernel.decode(key, doc) as StepRecord);
 		}
 	}
 
@@ -92,6 +97,7 @@ export class SuspensionWatch {
 				throw new Violation(`${executionId}: ${type} by a timeout when it did not wait`);
 			this.onSeen?.(`${type} by a timeout`);
 		}
+		if (before?.lifecyclePhase === "suspended" && ENDINGS.has(type)) this.onEndedWaiting?.(executionId);
 		if (type === "suspended") {
 			if (this.#begun.has(suspensionId)) throw new Violation(`${executionId}: ${suspensionId} was begun twice`);
 			this.#begun.add(suspensionId);
@@ -130,6 +136,22 @@ export class SuspensionWatch {
 					this.#lasting.note(`${id} was to be open until ${expiresAt}, and is not closed`, OVERDUE_MS);
 		}
 		this.#lasting.end();
+	}
+
+	/** What is gone has left nothing behind. */
+	checkNoTrace(partitions: readonly SimPartition[]): void {
+		for (const { records } of partitions) {
+			for (const key of records.keys()) {
+				const isPart = key.startsWith("ex_") && key.includes("/");
+				const owner = key.startsWith("wp_")
+					? this.#owners.get(key)
+					: isPart
+						? key.slice(0, key.indexOf("/"))
+						: undefined;
+				const parts = this.#parts.get(owner ?? "");
+				if (parts && !parts.record) throw new Violation(`${owner} is gone, and ${key} stayed behind`);
+			}
+		}
 	}
 
 	/** A holder was told that it waits, or that it need not. */

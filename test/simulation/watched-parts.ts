@@ -1,5 +1,6 @@
 import { type ExecutionRecord, partsOf } from "../../src/kernel/records/execution.ts";
 import type { SignalRecord } from "../../src/kernel/records/signal.ts";
+import type { StepRecord } from "../../src/kernel/records/step.ts";
 import type { SuspensionRecord } from "../../src/kernel/records/suspension.ts";
 import type { WaitpointRecord } from "../../src/kernel/records/waitpoint.ts";
 import { TIME_TOLERANCE_MS } from "../../src/store/port.ts";
@@ -12,13 +13,15 @@ const MAX_SIGNALS = 10_000;
 /** Signals that somebody was told to have counted, or to be kept until they do. */
 const KEPT_EFFECTS: readonly string[] = ["appended", "buffered", "resumed"];
 
-/** The waitpoints, signals and suspensions of one execution, as a watcher of commits knows them. */
+/** The waitpoints, signals, suspensions and steps of one execution, as a watcher of commits knows them. */
 export class WatchedParts {
 	readonly id: string;
 	record: ExecutionRecord | undefined;
 	readonly waitpoints = new Map<string, WaitpointRecord>();
 	readonly signals = new Map<number, SignalRecord>();
 	readonly suspensions = new Map<number, SuspensionRecord>();
+	/** By key. */
+	readonly steps = new Map<string, StepRecord>();
 	/** Keys that signals were sent under, by waitpoint. */
 	readonly #sent = new Map<string, number>();
 	/** What the unit at hand did, and what its waitpoints were before. */
@@ -77,6 +80,15 @@ export class WatchedParts {
 				before.endedBy === next.endedBy && before.endedAt === next.endedAt && before.counted === next.counted,
 				`suspension ${number} ended by ${before.endedBy}, and then by ${next.endedBy}`,
 			);
+	}
+
+	/** Whoever has a result has it for ever; only a failure may be followed by something else. */
+	wroteStep(key: string, next: StepRecord): void {
+		const before = this.steps.get(key);
+		this.steps.set(key, next);
+		if (!before || before.error) return;
+		const [had, has] = [before, next].map(({ result, error }) => JSON.stringify([result, error]));
+		this.#require(had === has, `${key} came to ${had}, and then to ${has}`);
 	}
 
 	/** What was waited for under a key is not waited for again. */

@@ -6,6 +6,7 @@ import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { MisuseError } from "../exit-codes.ts";
 import { durationFlag, jsonFlag, numberFlag, tagFlag } from "../flag-values.ts";
 import { listFlag } from "../guard-flags.ts";
+import { readAll } from "../stdin.ts";
 import { waitAndTell } from "../waiting.ts";
 
 interface Flags extends ServerFlags {
@@ -114,7 +115,5 @@ async function inputBytes(
 		});
 	}
 	if (argument !== "-") return argument === undefined ? undefined : Buffer.from(argument);
-	const chunks: Uint8Array[] = [];
-	for await (const chunk of context.stdin) chunks.push(chunk);
-	return Buffer.concat(chunks);
+	return readAll(context.stdin);
 }

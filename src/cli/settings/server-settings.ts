@@ -1,3 +1,5 @@
+import { SECRET_ALLOWED, SECRET_HEX } from "../../contract/keys.ts";
+import { PUBLIC_URL_ALLOWED, publicUrl } from "../../contract/public-url.ts";
 import { isStoreUrl, STORE_URLS } from "../../store/open.ts";
 import type { Setting } from "./setting.ts";
 import { readTokensFile } from "./tokens-file.ts";
@@ -40,6 +42,28 @@ export const SERVER_SETTINGS = {
 		about: "a JSON file of tokens, each with its hash, name, role and perhaps a namespace",
 		allowed: "must name a readable file",
 		parse: readTokensFile,
+	},
+	waitpointSecretHex: {
+		env: "FF_WAITPOINT_HMAC_SECRET",
+		about: "signs the tokens of waitpoints on a store that has no keyring yet; drawn without it",
+		allowed: SECRET_ALLOWED,
+		secret: true,
+		parse: (text: string) => (SECRET_HEX.test(text) ? text : undefined),
+	},
+	waitpointGraceMs: {
+		env: "FF_WAITPOINT_HMAC_GRACE_MS",
+		flag: "--waitpoint-grace-ms <ms>",
+		about: "how long tokens of waitpoints are taken after another key took the place of theirs",
+		byDefault: "86400000",
+		allowed: "must be an integer number of milliseconds from 0 to 315360000000 (ten years)",
+		parse: wholeNumber(0, 315_360_000_000),
+	},
+	publicUrl: {
+		env: "FF_PUBLIC_URL",
+		flag: "--public-url <url>",
+		about: "where outsiders reach this server, in front of callback URLs; these are paths alone without it",
+		allowed: PUBLIC_URL_ALLOWED,
+		parse: publicUrl,
 	},
 	partitions: {
 		env: "FF_FLOW_PARTITIONS",

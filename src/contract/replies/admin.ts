@@ -17,6 +17,15 @@ export const scanner = Type.Object({
 /** Something the engine does on its own, and how that goes. */
 export interface ScannerView extends Static<typeof scanner> {}
 
+export const rotatedSecret = Type.Object({
+	kid: Type.String({ description: "The key that signs from now on" }),
+	previousKid: optional(Type.String({ description: "The key whose place it took" })),
+	previousExpiresAt: optional(Type.Integer({ description: "Until when tokens that key signed are taken" })),
+});
+
+/** What a rotation came to. */
+export interface RotatedSecret extends Static<typeof rotatedSecret> {}
+
 export const scannersReply = Type.Object({
 	scanners: Type.Array(scanner),
 	restrictedTo: optional(

@@ -1,6 +1,12 @@
 import type { AdminCalls } from "../../contract/backend.ts";
 import { FlowFabricError } from "../../contract/errors.ts";
-import type { ScannersReply } from "../../contract/replies.ts";
+import {
+	type BackupRequest,
+	backupRequest,
+	type RotateSecretRequest,
+	rotateSecretRequest,
+} from "../../contract/keys.ts";
+import type { RotatedSecret, ScannersReply } from "../../contract/replies.ts";
 import { restrictionOf } from "../../contract/scanners.ts";
 import { FORMAT } from "../../kernel/format.ts";
 import { isSecret } from "../../kernel/record-types.ts";
@@ -43,21 +49,37 @@ export class LocalAdmin implements AdminCalls {
 		}
 	}
 
-	async *backup(): AsyncGenerator<string> {
-		const { engine, caller } = this.#session;
+	async *backup(request: BackupRequest = {}): AsyncGenerator<string> {
+		const { engine } = this.#session;
 		engine.refuseIfClosed();
-		if (caller.namespace !== undefined) {
-			throw new FlowFabricError("forbidden", { message: "a backup holds every namespace; this token is bound to one" });
-		}
+		this.#refuseBound("a backup holds every namespace");
+		const { keys = false } = backupRequest.check(request);
 		let snapshot: Snapshot | undefined;
 		try {
 			snapshot = await engine.store.snapshot?.();
-			yield* exportStore(snapshot?.store ?? engine.store, { format: FORMAT, isLeftOut: isSecret });
+			yield* exportStore(snapshot?.store ?? engine.store, {
+				format: FORMAT,
+				isLeftOut: (key) => !keys && isSecret(key),
+			});
 		} catch (error) {
 			if (!(error instanceof StoreError)) throw error;
 			throw engine.closed ? new FlowFabricError("shutting_down", { cause: error }) : storeRefusal(error);
 		} finally {
 			await snapshot?.discard();
 		}
+	}
+
+	async rotateWaitpointSecret(request: RotateSecretRequest = {}): Promise<RotatedSecret> {
+		const { engine } = this.#session;
+		engine.refuseIfClosed();
+		this.#refuseBound("keys are for every namespace");
+		const { ok: _, ...rotated } = await engine.keyring.rotate(rotateSecretRequest.check(request));
+		return rotated;
+	}
+
+	/** For what concerns all tenants. */
+	#refuseBound(why: string): void {
+		if (this.#session.caller.namespace === undefined) return;
+		throw new FlowFabricError("forbidden", { message: `${why}; this token is bound to one` });
 	}
 }

@@ -1,6 +1,7 @@
 import { createSecretKey, type KeyObject, randomBytes } from "node:crypto";
 import type { Clock } from "../../contract/clock.ts";
-import { refusalError } from "../../contract/errors.ts";
+import { FlowFabricError, refusalError } from "../../contract/errors.ts";
+import type { RotateSecretRequest } from "../../contract/keys.ts";
 import type { Kernel, OutcomeOf } from "../../kernel/kernel.ts";
 import { isKid, isWhole, KEYRING_KEY, type KeyringRecord } from "../../kernel/records/keyring.ts";
 import type { FaultClass } from "../fault-log.ts";
@@ -36,6 +37,8 @@ interface Ring {
 	byKid: ReadonlyMap<string, TokenKey>;
 }
 
+type Rotated = Extract<OutcomeOf<"rotateSecret">, { ok: true }>;
+
 const SECRET_BYTES = 32;
 /** Whoever hears it reads the ring anew. */
 const CHANGED = "keyring changed";
@@ -59,6 +62,7 @@ export class Keyring {
 	#reading: Promise<void> | undefined;
 	/** When a kid that is in no ring last made this engine read. */
 	#fruitlessAt = Number.NEGATIVE_INFINITY;
+	#isRotating = false;
 
 	constructor(options: KeyringOptions) {
 		this.#options = options;
@@ -84,11 +88,23 @@ export class Keyring {
 		return known ?? (isKid(kid) ? this.#findAnew(kid) : undefined);
 	}
 
-	/** Makes another key the current one. */
-	async rotate(request: {
-		kid?: string | undefined;
-		secretHex?: string | undefined;
-	}): Promise<Extract<OutcomeOf<"rotateSecret">, { ok: true }>> {
+	/** Makes another key the current one; one such call at a time. */
+	async rotate(request: RotateSecretRequest): Promise<Rotated> {
+		if (this.#isRotating) {
+			throw new FlowFabricError("too_many_requests", {
+				message: "another rotation is under way",
+				details: { pool: "admin_rotate", max: 1 },
+			});
+		}
+		this.#isRotating = true;
+		try {
+			return await this.#rotate(request);
+		} finally {
+			this.#isRotating = false;
+		}
+	}
+
+	async #rotate(request: RotateSecretRequest): Promise<Rotated> {
 		const { runner, graceMs, say } = this.#options;
 		// A ring that is torn is mended first: its current key is the one that gets a grace.
 		await this.#fresh();

@@ -48,7 +48,7 @@ export const removalOf = ({ current }: KeyringRecord, key: KeyringKey): number =
 const SECRET_HEX = /^(?:[0-9a-f]{2}){32,128}$/;
 
 /** Printable, so that it can be shown; a dot ends it in a token. */
-const KID = /^[\x21-\x2d\x2f-\x39\x3b-\x7e]{1,32}$/;
+export const KID = /^[\x21-\x2d\x2f-\x39\x3b-\x7e]{1,32}$/;
 
 /** Whether a key can be used; one that was written by halves can not, whatever is left of it. */
 export const isWholeKey = (key: KeyringKey): boolean =>

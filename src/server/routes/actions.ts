@@ -7,10 +7,7 @@ import { publicState } from "../../contract/replies/parts.ts";
 import { setTagsRequest } from "../../contract/tags.ts";
 import { onExecution, onMany } from "../audit.ts";
 import { BODY_LIMIT } from "../bodies.ts";
-import { idOf, inArea, type Route } from "./route.ts";
-
-/** Calls whose every field is optional may leave out the body. */
-const orEmpty = (body: unknown): never => (body === undefined ? {} : body) as never;
+import { idOf, inArea, orEmpty, type Route } from "./route.ts";
 
 /** What people do to executions; each leaves a line in the log. */
 export function actionRoutes(): Route[] {

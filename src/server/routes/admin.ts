@@ -1,9 +1,10 @@
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { backupRequest, rotateSecretRequest } from "../../contract/keys.ts";
 import * as replies from "../../contract/replies/admin.ts";
-import { onStore } from "../audit.ts";
+import { onBackup, onKeyring } from "../audit.ts";
 import type { ServerContext } from "../server-context.ts";
-import { inArea, type Route } from "./route.ts";
+import { inArea, orEmpty, type Route } from "./route.ts";
 
 export function adminRoutes(context: ServerContext): Route[] {
 	return inArea("administration", [
@@ -16,9 +17,20 @@ export function adminRoutes(context: ServerContext): Route[] {
 		{
 			name: "POST /v1/admin/backup",
 			summary: "All the store holds as lines of JSON, while work goes on",
+			body: backupRequest.schema,
+			bodyOptional: true,
 			replies: { 200: "text" },
-			audit: onStore("backup"),
+			audit: onBackup,
 			handle: (request, reply) => backup(context, request, reply),
+		},
+		{
+			name: "POST /v1/admin/rotate-waitpoint-secret",
+			summary: "Let another key sign the tokens of waitpoints; those the former signed are taken for its grace",
+			body: rotateSecretRequest.schema,
+			bodyOptional: true,
+			replies: { 200: replies.rotatedSecret },
+			audit: onKeyring,
+			handle: ({ principal, body }) => principal.backend.admin.rotateWaitpointSecret(orEmpty(body)),
 		},
 	]);
 }
@@ -26,10 +38,10 @@ export function adminRoutes(context: ServerContext): Route[] {
 /** Sent as it is read, as fast as the reader takes it. Cut off, it lacks its last line, which says how much there was. */
 async function backup(
 	context: ServerContext,
-	{ principal }: FastifyRequest,
+	{ principal, body }: FastifyRequest,
 	reply: FastifyReply,
 ): Promise<FastifyReply> {
-	const lines = principal.backend.admin.backup()[Symbol.asyncIterator]();
+	const lines = principal.backend.admin.backup(orEmpty(body))[Symbol.asyncIterator]();
 	const pool = context.pools.backups;
 	pool.take();
 	try {

@@ -50,6 +50,9 @@ export interface Route {
 /** The body of calls that say all by their path. */
 export const emptyBody = shape(Type.Object({}, { additionalProperties: false, allowed: "must be an object" }));
 
+/** Calls whose every field is optional may leave out the body. */
+export const orEmpty = (body: unknown): never => (body === undefined ? {} : body) as never;
+
 /** Routes of one area of the interface. */
 export const inArea = (area: string, routes: Omit<Route, "area">[]): Route[] =>
 	routes.map((route) => ({ ...route, area }));

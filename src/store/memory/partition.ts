@@ -231,7 +231,9 @@ export class MemoryPartition {
 		);
 		const isAll = queues.every((queue) => (this.queues.get(queue)?.size ?? 0) <= MOST_NEWS.records);
 		if (!isAll || records.length > MOST_NEWS.records || chars > MOST_NEWS.chars) return undefined;
-		return { commit, entries, records: records.map(({ key, doc }) => ({ key, doc })) };
+		const standing = new Set(entries.map(({ key }) => key));
+		const told = records.filter(({ key }) => standing.has(key)).map(({ key, doc }) => ({ key, doc }));
+		return { commit, entries, records: told };
 	}
 
 	#append(event: EventEntry, commit: number, index: number): void {

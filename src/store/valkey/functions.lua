@@ -210,7 +210,8 @@ local function isAlone(args)
 	return heard[2] == 1 and heard[4] == 1
 end
 
--- The entries of queues that were filled, then what was written, unless it is much.
+-- The entries of queues that were filled, then the records that stand there, unless much was written. What stands in no
+-- queue is not told: everybody hears a notice, and it may be a secret.
 local function addNews(told, notice, docs, member)
 	local keys, chars = {}, 0
 	for k = 1, #docs do
@@ -222,13 +223,19 @@ local function addNews(told, notice, docs, member)
 	for _, entries in ipairs(notice.entries) do
 		if #entries > 2 * NEWS_RECORDS then return end
 	end
+	local standing = {}
 	for _, entries in ipairs(notice.entries) do
 		told[#told + 1] = #entries / 2
-		for i = 2, #entries, 2 do told[#told + 1] = entries[i] end
+		for i = 2, #entries, 2 do
+			told[#told + 1] = entries[i]
+			standing[string.match(entries[i], '^(.*)%z')] = true
+		end
 	end
 	for _, k in ipairs(keys) do
-		told[#told + 1] = member(k)
-		told[#told + 1] = docs[k]
+		if standing[member(k)] then
+			told[#told + 1] = member(k)
+			told[#told + 1] = docs[k]
+		end
 	end
 end
 

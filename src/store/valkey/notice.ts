@@ -4,7 +4,7 @@ import { fromText } from "./text.ts";
 
 /**
  * What `commit` publishes: the names of queues it filled and of watched records it changed; then, if it wrote little, for
- * each of those queues how many entries it has and these, and every record written as its key and document.
+ * each of those queues how many entries it has and these, and every record written that stands in one as its key and document.
  */
 type Message = [
 	partition: string,

@@ -24,6 +24,22 @@ export function reopeningCases(test: PublicCase): void {
 		expect(await look()).toEqual(before);
 	});
 
+	test("keys, and with them tokens, are as they were, and a grace that ended meanwhile has ended", async (scene) => {
+		const { id: executionId, fence } = await scene.start();
+		const { id, token } = await scene.backend.leases.createWaitpoint(executionId, { fence, key: "door" });
+		await scene.ff.rotateWaitpointSecret();
+		const later = (await scene.backend.waitpoints.token(executionId, id)).token;
+		await scene.reopen();
+		expect((await scene.backend.waitpoints.token(executionId, id)).token).toBe(later);
+		const signal = (with_: string) =>
+			scene.backend.waitpoints.signal(executionId, { waitpointId: id, token: with_, name: "knock" });
+		expect(await signal(token)).toMatchObject({ status: "accepted" });
+		await scene.reopen(86_400_000);
+		expect((await refusal(signal(token))).code).toBe("token_expired");
+		expect(await signal(later)).toMatchObject({ status: "accepted" });
+		expect(await scene.ff.rotateWaitpointSecret()).toMatchObject({ kid: "k3", previousKid: "k2" });
+	});
+
 	test("budgets, quotas, ledgers and dedup keys are as they were, and a period that ended meanwhile has ended", async (scene) => {
 		const { budgets, quotas } = scene.backend;
 		await budgets.create({ id: "team", dimensions: { tokens: { hard: 100, soft: 5 } }, labels: { owner: "ada" } });

@@ -158,6 +158,19 @@ export function noticeCases(test: Case): void {
 		for (const { key, doc } of records) expect((await trial.record(key)).doc).toBe(doc);
 	});
 
+	test("a record that stands in none of the queues it fills is not told, whatever it is written with", async (trial) => {
+		const news = newsOf(trial);
+		const commit = await trial.apply([
+			{ ...put("keyring", "secret"), indexAdded: [entry("due", 1, "keyring")] },
+			unit({ put: [{ key: "beside", doc: "2" }] }),
+			{ ...put("a", "1"), indexAdded: [entry("q", 1, "a"), entry("list,q", 1, "a")] },
+		]);
+		await trial.heard();
+		const told = news.get(commit);
+		if (trial.store.shared) expect(told).toBeDefined();
+		if (told) expect(told.records).toEqual([{ key: "a", doc: "1" }]);
+	});
+
 	test("a lost unit is not told of among others", async (trial) => {
 		const news = newsOf(trial);
 		const { commit } = await trial.commit([
