@@ -1,5 +1,7 @@
-/** How an engine waits. Tests and the simulator put a virtual one in its place; nothing else in the engine knows time. */
+/** How an engine or a worker waits. Tests and the simulator put a virtual one in its place; nothing else there knows time. */
 export interface Clock {
+	/** Unix milliseconds as this machine believes them to be; never what anything is decided by. */
+	now(): number;
 	/** Milliseconds that only ever grow; their zero means nothing. */
 	monotonic(): number;
 	/** Calls once after `ms`; the returned function calls it off. */
@@ -19,6 +21,7 @@ export function within<T>(clock: Clock, ms: number, promise: Promise<T>): Promis
 const MAX_TIMER_MS = 2_147_483_647;
 
 export const systemClock: Clock = {
+	now: () => Date.now(),
 	monotonic: () => performance.now(),
 	setTimer(ms, callback) {
 		// Beyond 24.8 days Node would fire at once; whoever set the timer asks again when it fires early.

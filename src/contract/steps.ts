@@ -1,5 +1,6 @@
 import Type, { type Static } from "typebox";
-import { base64, category, fence, integer, moment, page, text } from "./fields.ts";
+import { retryPolicy } from "./executions.ts";
+import { base64, category, duration, fence, integer, moment, page, text } from "./fields.ts";
 import { shape } from "./validate.ts";
 import { MAX_REASON } from "./worker-protocol.ts";
 
@@ -39,6 +40,19 @@ export const recordStepRequest = shape(
 	),
 );
 export type RecordStepRequest = Static<typeof recordStepRequest.schema>;
+
+/** How a handler asks for a step to be run. */
+export const stepCall = shape(
+	Type.Object(
+		{
+			name: stepName,
+			retry: Type.Optional(retryPolicy),
+			timeoutMs: Type.Optional(duration(1, "How long each try may take (as long as it takes)")),
+		},
+		{ additionalProperties: false, allowed: "must be an object" },
+	),
+);
+export type StepOptions = Omit<Static<typeof stepCall.schema>, "name">;
 
 export const stepsRequest = shape(
 	Type.Object(

@@ -1,7 +1,20 @@
 import { randomUUID } from "node:crypto";
-import type { Backend } from "../contract/backend.ts";
-import type { ClaimedExecution, UsageReply } from "../contract/replies.ts";
+import type { ClaimedExecution, OpenedWaitpoint, UsageReply } from "../contract/replies.ts";
+import type { StepOptions } from "../contract/steps.ts";
+import { HandlerSuspended } from "./errors.ts";
+import type { StreamWriter } from "./frame-writer.ts";
+import { type HandlerRun, insist } from "./handler-run.ts";
 import type { Logger } from "./logger.ts";
+import type { ReceivedSignal } from "./received-signal.ts";
+import { type StepFunction, Steps } from "./steps.ts";
+import {
+	type Approval,
+	callSite,
+	type WaitForApprovalOptions,
+	type WaitForOptions,
+	type WaitForSignalOptions,
+	Waits,
+} from "./waits.ts";
 
 /** What a handler is given besides its input. */
 export interface Context<I = unknown> {
@@ -21,6 +34,8 @@ export interface Context<I = unknown> {
 	/** Aborts, with a `HandlerAborted` as its reason, the moment this run is no longer wanted or no longer ours. */
 	readonly signal: AbortSignal;
 	readonly log: Logger;
+	/** What the handler tells while it runs, for whoever follows it. */
+	readonly stream: StreamWriter;
 	/** Tells how far the work is; what is not given stays as it was. */
 	progress(progress: { percent?: number; message?: string }): Promise<void>;
 	/**
@@ -28,6 +43,28 @@ export interface Context<I = unknown> {
 	 * the same `dedupKey` within 24 hours, also by a later attempt, it is counted once; without one each call counts.
 	 */
 	usage(budget: string, dims: Record<string, number>, options?: { dedupKey?: string }): Promise<UsageReply>;
+	/**
+	 * Runs `fn` once and records what it returned. When the handler runs again, after a retry, a crash or a wait, it gives that
+	 * without running. Steps of one name are told apart by the order of the calls. What it gives is what was recorded: JSON, or
+	 * bytes as `Uint8Array`. A step that failed runs again the next time.
+	 */
+	step<T>(name: string, fn: StepFunction<T>, options?: StepOptions): Promise<T>;
+	/**
+	 * Waits for a signal without holding anything: the handler is unwound and starts from the top when it has come. Throws a
+	 * `WaitTimeout` when it does not come within `timeoutMs`.
+	 */
+	waitForSignal(name: string, options?: WaitForSignalOptions): Promise<ReceivedSignal>;
+	/** Waits like `waitForSignal` for people to say yes or no at the waitpoint `key` (`approval`). */
+	waitForApproval(key?: string, options?: WaitForApprovalOptions): Promise<Approval>;
+	/** Waits like `waitForSignal` until a condition holds, and gives the signals that made it hold. */
+	waitFor(name: string, options: WaitForOptions): Promise<ReceivedSignal[]>;
+	/**
+	 * A waitpoint to give to somebody before waiting at it: signals that come early are kept. While it is open the same key
+	 * gives the same one.
+	 */
+	waitpoint(key: string, options?: { expiresMs?: number }): Promise<OpenedWaitpoint>;
+	/** Sleeps: up to 5 s where it is, longer without holding anything. A later run does not sleep again. */
+	sleep(ms: number): Promise<void>;
 }
 
 export type Handler<I = never, R = unknown> = (ctx: Context<I>, input: I) => Promise<R> | R;
@@ -35,29 +72,25 @@ export type Handler<I = never, R = unknown> = (ctx: Context<I>, input: I) => Pro
 /** Wraps every handler of a worker; `next` runs the rest and gives the handler's result. */
 export type Middleware = (ctx: Context, next: () => Promise<unknown>) => Promise<unknown>;
 
-/** What a context takes from the run it belongs to; made only when asked for, as many handlers never do. */
-export interface RunParts {
-	readonly signal: AbortSignal;
-	readonly log: Logger;
-	readonly fence: { leaseId: string; epoch: number };
-}
-
+/** Handlers take calls out of their context, so none of these needs one. */
 export class RunContext implements Context {
 	readonly execution: Context["execution"];
 	readonly attempt: Context["attempt"];
 	readonly input: unknown;
 	readonly contentType: string;
-	readonly #backend: Backend;
-	readonly #run: RunParts;
+	readonly #run: HandlerRun;
+	readonly #stepCount: number;
+	/** Made only when asked for, as many handlers never do. */
+	#parts: { steps: Steps; waits: Waits } | undefined;
 
-	constructor(backend: Backend, claimed: ClaimedExecution, run: RunParts) {
+	constructor(claimed: ClaimedExecution, run: HandlerRun) {
 		const { id, kind, namespace, lane, tags, traceparent } = claimed;
 		this.execution = { id, kind, namespace, lane, tags };
 		if (traceparent !== undefined) this.execution.traceparent = traceparent;
 		this.attempt = claimed.attempt;
 		this.input = inputOf(claimed);
 		this.contentType = claimed.contentType;
-		this.#backend = backend;
+		this.#stepCount = claimed.stepCount;
 		this.#run = run;
 	}
 
@@ -69,14 +102,53 @@ export class RunContext implements Context {
 		return this.#run.log;
 	}
 
-	/** Handlers take it out of their context, so it must not need one. */
-	readonly progress = async (progress: { percent?: number; message?: string }): Promise<void> => {
-		await this.#backend.leases.progress(this.execution.id, { fence: this.#run.fence, ...progress });
+	get stream(): StreamWriter {
+		return this.#going.stream;
+	}
+
+	readonly progress: Context["progress"] = async (progress) => {
+		const { backend, id, fence } = this.#going;
+		await backend.leases.progress(id, { fence, ...progress });
 	};
 
 	/** The key is made here, so that a report that has to be sent twice is the same report. */
-	readonly usage: Context["usage"] = (budget, dims, { dedupKey = randomUUID() } = {}) =>
-		this.#backend.leases.usage(this.execution.id, { fence: this.#run.fence, budget, dims, dedupKey });
+	readonly usage: Context["usage"] = async (budget, dims, { dedupKey = randomUUID() } = {}) => {
+		const { backend, id, fence } = this.#going;
+		return backend.leases.usage(id, { fence, budget, dims, dedupKey });
+	};
+
+	readonly step: Context["step"] = (name, fn, options = {}) => this.#made.steps.step(name, fn, options);
+
+	readonly waitForSignal: Context["waitForSignal"] = (name, options = {}) =>
+		this.#made.waits.signal(name, options, callSite(this.waitForSignal));
+
+	readonly waitForApproval: Context["waitForApproval"] = (key = "approval", options = {}) =>
+		this.#made.waits.approval(key, options, callSite(this.waitForApproval));
+
+	readonly waitFor: Context["waitFor"] = (name, options) =>
+		this.#made.waits.condition(name, options, callSite(this.waitFor));
+
+	readonly sleep: Context["sleep"] = (ms) => this.#made.waits.sleep(ms, callSite(this.sleep));
+
+	readonly waitpoint: Context["waitpoint"] = async (key, options = {}) => {
+		const { backend, id, fence } = this.#going;
+		const opened = await insist(this.#run, () => backend.leases.createWaitpoint(id, { fence, key, ...options }));
+		return { id: opened.id, key: opened.key, token: opened.token, callbackUrl: opened.callbackUrl };
+	};
+
+	/** A run that was unwound is told so again by whatever it calls. */
+	get #going(): HandlerRun {
+		if (this.#run.over instanceof HandlerSuspended) throw this.#run.over;
+		return this.#run;
+	}
+
+	get #made(): { steps: Steps; waits: Waits } {
+		if (!this.#parts) {
+			const steps = new Steps(this.#run, this.#stepCount);
+			this.#parts = { steps, waits: new Waits(this.#run, steps) };
+		}
+		return this.#parts;
+	}
 }
 
 /** JSON and text as values, everything else as bytes. */

@@ -15,8 +15,10 @@ export class RetryAfter extends Error {
 	}
 }
 
+/** Thrown to handlers. */
+
 /** Why a handler's signal aborted; it is the signal's `reason`. */
-export type AbortCause = "lease_lost" | "cancelled" | "shutdown" | "budget_breach";
+export type AbortCause = "lease_lost" | "cancelled" | "shutdown" | "budget_breach" | "suspended";
 
 export class HandlerAborted extends Error {
 	override name = "HandlerAborted";
@@ -24,5 +26,45 @@ export class HandlerAborted extends Error {
 	constructor(why: AbortCause, message: string) {
 		super(message);
 		this.why = why;
+	}
+}
+
+/**
+ * Unwinds a handler whose execution now waits: it starts from the top when that is over, and gets back here through what it
+ * has recorded. Whoever catches it has to throw it again. A handler that goes on instead can change nothing: every call of
+ * its context throws this once more, and what it returns is dropped.
+ */
+export class HandlerSuspended extends Error {
+	override name = "HandlerSuspended";
+	/** The call that waits, and the line it was made in. */
+	readonly call: string;
+	readonly at: string;
+	constructor(call: string, at: string) {
+		super(`suspended by ${call}: let this error pass, the handler runs again when the wait is over`);
+		this.call = call;
+		this.at = at;
+	}
+}
+
+/** What was waited for did not come in time. */
+export class WaitTimeout extends Error {
+	override name = "WaitTimeout";
+	readonly category = "timeout";
+	/** What was waited for. */
+	readonly wait: string;
+	constructor(wait: string) {
+		super(`${wait} did not come in time`);
+		this.wait = wait;
+	}
+}
+
+/** A step took longer than it may. */
+export class StepTimeout extends Error {
+	override name = "StepTimeout";
+	readonly category = "timeout";
+	readonly step: string;
+	constructor(step: string, timeoutMs: number) {
+		super(`step ${step} took longer than ${timeoutMs} ms`);
+		this.step = step;
 	}
 }

@@ -1,23 +1,26 @@
 import type { Backend } from "../contract/backend.ts";
 import type { Clock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
-import { MAX_DELAY_MS } from "../contract/fields.ts";
 import type { ClaimedExecution, RenewedLease } from "../contract/replies.ts";
-import { type CompleteRequest, MAX_REASON } from "../contract/worker-protocol.ts";
+import type { CompleteRequest } from "../contract/worker-protocol.ts";
 import { inSpan, type SpanStart } from "../tracing/trace-context.ts";
 import { backoff } from "./backoff.ts";
 import { type Context, type Handler, type Middleware, RunContext } from "./context.ts";
-import { type AbortCause, HandlerAborted, RetryAfter, TerminalError } from "./errors.ts";
+import { type AbortCause, HandlerAborted, type HandlerSuspended } from "./errors.ts";
+import { failureOf } from "./failure.ts";
+import { FrameWriter } from "./frame-writer.ts";
+import type { HandlerRun } from "./handler-run.ts";
 import { type Logger, prefixed } from "./logger.ts";
 
 /** One claimed execution in this process, from its claim to the moment its outcome is told. */
-export class Job {
+export class Job implements HandlerRun {
 	readonly id: string;
 	readonly fence: { leaseId: string; epoch: number };
 	/** Settles when nothing is left to do for this execution here. Never rejects. */
 	readonly done: Promise<void>;
-	readonly #backend: Backend;
-	readonly #clock: Clock;
+	readonly backend: Backend;
+	readonly clock: Clock;
+	readonly leaseMs: number;
 	readonly #workerLog: Logger;
 	readonly #kind: string;
 	#log: Logger | undefined;
@@ -26,12 +29,15 @@ export class Job {
 	#aborted: HandlerAborted | undefined;
 	/** The last breach it went on in spite of. */
 	#breach = "";
-	readonly #leaseMs: number;
 	/** Monotonic time at which the lease runs out unless it is renewed. */
 	expiresAt: number;
 	/** The lease is over: nothing about this execution is ours to tell any more. */
 	lost = false;
 	#handedBack = false;
+	/** Made when a handler first writes. */
+	#stream: FrameWriter | undefined;
+	/** What unwinds the handler since its execution waits. */
+	#suspended: HandlerSuspended | undefined;
 
 	constructor(options: {
 		backend: Backend;
@@ -47,15 +53,15 @@ export class Job {
 		const { claimed, backend, clock, log } = options;
 		this.id = claimed.id;
 		this.fence = { leaseId: claimed.lease.id, epoch: claimed.lease.epoch };
-		this.#backend = backend;
-		this.#clock = clock;
+		this.backend = backend;
+		this.clock = clock;
+		this.leaseMs = options.leaseMs;
 		this.#workerLog = log;
 		this.#kind = claimed.kind;
-		this.#leaseMs = options.leaseMs;
 		this.expiresAt = clock.monotonic() + options.leaseMs;
-		const context = new RunContext(backend, claimed, this);
+		const context = new RunContext(claimed, this);
 		const { middleware, handler } = options;
-		const handle = () => runThrough(middleware, 0, context, handler);
+		const handle = () => this.#untilSuspended(runThrough(middleware, 0, context, handler));
 		this.done = this.#run(() => inSpan(() => spanOf(claimed), claimed.traceparent, handle), options.onHandled);
 	}
 
@@ -71,7 +77,9 @@ export class Job {
 			report = () => this.#fail(error);
 		}
 		onHandled();
+		if (this.#suspended) return;
 		try {
+			await this.flush();
 			await this.#tell(report);
 		} catch (error) {
 			// The lease stays until it lapses and the work returns by itself: nothing is lost, but somebody should know.
@@ -79,11 +87,41 @@ export class Job {
 		}
 	}
 
+	/** What the handler came to; of one that was unwound, nothing. */
+	async #untilSuspended(handled: Promise<unknown>): Promise<unknown> {
+		try {
+			const result = await handled;
+			if (this.#suspended) this.#warn("returned");
+			return result;
+		} catch (error) {
+			if (!this.#suspended) throw error;
+			if (error !== this.#suspended) this.#warn(`threw ${String(error)}`);
+			return undefined;
+		}
+	}
+
+	#warn(what: string): void {
+		const { call = "", at = "" } = this.#suspended ?? {};
+		this.log.warn(
+			`went on although ${call} had suspended it, and ${what}: that is dropped, and it runs again. Mend the line that keeps the error of ${call} from passing: ${at}`,
+		);
+	}
+
+	get stream(): FrameWriter {
+		this.#stream ??= new FrameWriter(this);
+		return this.#stream;
+	}
+
+	/** What can no longer be kept does not keep the outcome from being told. */
+	async flush(): Promise<void> {
+		await this.#stream?.flush().catch((error) => this.log.debug(`its stream breaks off: ${String(error)}`));
+	}
+
 	/** What a renewal said of this lease. */
 	renewed(answer: RenewedLease, askedAt: number): void {
 		if (answer.ok) {
 			// An answer may come behind that of a later question.
-			this.expiresAt = Math.max(this.expiresAt, askedAt + this.#leaseMs);
+			this.expiresAt = Math.max(this.expiresAt, askedAt + this.leaseMs);
 			if (answer.budgetBreach) this.breached(answer.budgetBreach);
 			if (answer.cancelRequested) this.abort("cancelled", answer.reason ?? "cancel requested");
 		} else if (answer.budgetBreach) this.breached(answer.budgetBreach);
@@ -102,13 +140,28 @@ export class Job {
 
 	/** Without a renewal for a whole ttl the lease may be another's by now. */
 	checkExpiry(): void {
-		if (this.#clock.monotonic() >= this.expiresAt) this.lose("lease_lost", "the lease could not be renewed in time");
+		if (this.clock.monotonic() >= this.expiresAt) this.lose("lease_lost", "the lease could not be renewed in time");
 	}
 
 	/** The lease is gone, for whatever reason. */
 	lose(why: AbortCause, message: string): void {
 		this.lost = true;
 		this.abort(why, message);
+	}
+
+	/** The lease was given up so that the execution can wait: nothing is left to be told. */
+	suspended(by: HandlerSuspended): void {
+		this.#suspended ??= by;
+		this.lose("suspended", by.message);
+	}
+
+	get over(): Error | undefined {
+		if (this.#suspended) return this.#suspended;
+		return this.lost || this.#handedBack ? this.#aborted : undefined;
+	}
+
+	get isAborted(): boolean {
+		return this.#aborted !== undefined;
 	}
 
 	abort(why: AbortCause, message: string): void {
@@ -134,10 +187,13 @@ export class Job {
 	/** Aborts the handler and gives the execution to whoever claims it next; whatever the handler still does is dropped. */
 	async handBack(): Promise<void> {
 		if (this.lost || this.#handedBack) return;
+		// What it has written goes out while it is still its own.
+		const flushed = this.flush();
 		this.#handedBack = true;
 		this.abort("shutdown", "the worker is shutting down");
 		try {
-			await this.#backend.leases.release(this.id, { fence: this.fence });
+			await flushed;
+			await this.backend.leases.release(this.id, { fence: this.fence });
 		} catch (error) {
 			this.log.warn(`could not be handed back, its lease will lapse: ${String(error)}`);
 		}
@@ -149,17 +205,17 @@ export class Job {
 		if (result instanceof Uint8Array) request.resultBase64 = Buffer.from(result).toString("base64");
 		else if (result !== undefined) request.result = result;
 		try {
-			await this.#backend.leases.complete(this.id, request);
+			await this.backend.leases.complete(this.id, request);
 		} catch (error) {
 			if (!(error instanceof FlowFabricError) || error.status === 409 || error.status === 404 || error.retryable)
 				throw error;
 			// A result that cannot be kept will not be kept next time either.
-			await this.#backend.leases.fail(this.id, { fence, reason: error.message, category: "permanent" });
+			await this.backend.leases.fail(this.id, { fence, reason: error.message, category: "permanent" });
 		}
 	}
 
 	async #fail(error: unknown): Promise<void> {
-		await this.#backend.leases.fail(this.id, { fence: this.fence, ...failureOf(error) });
+		await this.backend.leases.fail(this.id, { fence: this.fence, ...failureOf(error) });
 	}
 
 	/** Tells an outcome until it is heard, refused, or no longer ours to tell. */
@@ -175,7 +231,7 @@ export class Job {
 					this.log.info(`its outcome was refused: ${error.code}`);
 					return;
 				}
-				await new Promise<void>((resolve) => void this.#clock.setTimer(backoff(tries), resolve));
+				await new Promise<void>((resolve) => void this.clock.setTimer(backoff(tries), resolve));
 			}
 		}
 	}
@@ -204,31 +260,4 @@ async function runThrough(
 	return next
 		? next(context, () => runThrough(middleware, from + 1, context, handler))
 		: handler(context as Context<never>, context.input as never);
-}
-
-function failureOf(error: unknown): { reason: string; category: string; retryable?: false; retryAfterMs?: number } {
-	const reason = reasonOf(error);
-	if (error instanceof TerminalError) return { reason, category: "permanent", retryable: false };
-	const { category } = (error ?? {}) as { category?: unknown };
-	const named = typeof category === "string" && CATEGORY.test(category) ? category : "error";
-	return { reason, category: named, ...(error instanceof RetryAfter ? waitOf(error.ms) : undefined) };
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: those are not allowed in a category
-const CATEGORY = /^[^\x00-\x1f\x7f]{1,64}$/;
-
-/** A wait that makes no sense leaves the backoff to the policy; the attempt has failed all the same. */
-function waitOf(ms: unknown): { retryAfterMs?: number } {
-	if (typeof ms !== "number" || !(ms >= 0) || !Number.isFinite(ms)) return {};
-	return { retryAfterMs: Math.min(MAX_DELAY_MS, Math.round(ms)) };
-}
-
-/** Anything can be thrown, also what cannot be shown. */
-function reasonOf(error: unknown): string {
-	try {
-		const text = error instanceof Error ? error.message : error;
-		return String(text).slice(0, MAX_REASON) || "failed without a message";
-	} catch {
-		return "failed with something that cannot be shown";
-	}
 }

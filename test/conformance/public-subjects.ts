@@ -22,6 +22,8 @@ import { followingCases } from "./public-cases/following.ts";
 import { grantRequestCases } from "./public-cases/grant-requests.ts";
 import { grantCases } from "./public-cases/grants.ts";
 import { handBackCases } from "./public-cases/hand-back.ts";
+import { handlerStepCases } from "./public-cases/handler-steps.ts";
+import { handlerWaitCases } from "./public-cases/handler-waits.ts";
 import { historyCases } from "./public-cases/histories.ts";
 import { idempotencyCases } from "./public-cases/idempotency.ts";
 import { keyCases } from "./public-cases/keys.ts";
@@ -86,6 +88,8 @@ const always: Subjects = {
 	tenants: tenantCases,
 	payloads: payloadCases,
 	steps: stepCases,
+	"handler steps": handlerStepCases,
+	"handler waits": handlerWaitCases,
 	waiting: waitingCases,
 	notices: noticeCases,
 	"worker registry": workerRegistryCases,

@@ -25,6 +25,10 @@ export class Host implements Clock {
 		this.#rate = rate;
 	}
 
+	now(): number {
+		return this.world.time;
+	}
+
 	monotonic(): number {
 		return (this.world.time - this.#asleep) * this.#rate;
 	}

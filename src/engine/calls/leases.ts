@@ -6,6 +6,7 @@ import { errorBody, FlowFabricError } from "../../contract/errors.ts";
 import { checkDimensions } from "../../contract/guards.ts";
 import { slotOfGivenId } from "../../contract/ids.ts";
 import type {
+	AppendedFrames,
 	ClaimedExecution,
 	CompletedItem,
 	GrantView,
@@ -17,6 +18,7 @@ import type {
 	WorkerNotice,
 } from "../../contract/replies.ts";
 import type { RecordStepRequest } from "../../contract/steps.ts";
+import { type AppendFramesRequest, appendFramesRequest } from "../../contract/streams.ts";
 import {
 	type CreateWaitpointRequest,
 	createWaitpointRequest,
@@ -39,6 +41,7 @@ import { asValue, bodyHash, contentOf, inlineValue, pack } from "../payloads.ts"
 import { signalsOf, signalsOfLast } from "../reading/signals.ts";
 import { claimedView } from "../reading/views.ts";
 import { withTokens } from "../reading/waitpoints.ts";
+import { givenFrame } from "../streams/given-frame.ts";
 import { checkDelayUntil } from "../submission.ts";
 import { reportUsage } from "./budgets.ts";
 import type { Session } from "./session.ts";
@@ -300,6 +303,17 @@ export class LocalLeases implements LeaseCalls {
 		});
 		const [opened] = await withTokens(this.#session, id, [waitpoint]);
 		return { ...(opened as OpenedWaitpoint), created };
+	}
+
+	async appendFrames(id: string, request: AppendFramesRequest): Promise<AppendedFrames> {
+		const { fence, frames } = appendFramesRequest.check(request);
+		const { ok: _, ...reply } = await this.#session.run("appendFrames", {
+			op: "appendFrames",
+			executionId: id,
+			...(fence ? { fence } : undefined),
+			frames: frames.map(givenFrame),
+		});
+		return reply;
 	}
 
 	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void {
