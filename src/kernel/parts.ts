@@ -7,7 +7,7 @@ import { chunkKey, FRAME_MODES, type StreamRecord, streamKey, summaryKey } from 
 import { suspensionKey, suspensionNameKey } from "./records/suspension.ts";
 import { type WaitpointRecord, waitpointNameKey } from "./records/waitpoint.ts";
 import { logOf, withLog } from "./streams/keeping.ts";
-import { forgetCounted } from "./suspension/counting.ts";
+import { countedValues } from "./suspension/counting.ts";
 import type { Tx } from "./tx.ts";
 
 /** What an execution has in records of its own goes with it, and begins anew with a replay. */
@@ -54,10 +54,12 @@ const removeSignals: PartRemover = (tx, { id }, parts, most) => {
 };
 
 function forgetSignal(tx: Tx, executionId: string, signal: SignalRecord): void {
-	const { payload, waitpointId, idempotencyKey } = signal;
+	const { payload, waitpointId, idempotencyKey, suspension } = signal;
 	if (payload?.ref) tx.removeBlob(payload.ref);
 	if (idempotencyKey !== "") removeIfThere(tx, sentSignalKey(executionId, waitpointId, idempotencyKey));
-	forgetCounted(tx, executionId, signal);
+	const counting = suspension > 0 ? tx.getReadable(suspensionKey(executionId, suspension)) : undefined;
+	if (!counting) return;
+	for (const mark of countedValues(executionId, suspension, counting, signal)) removeIfThere(tx, mark);
 }
 
 const removeSuspensions: PartRemover = (tx, { id }, parts, most) => {

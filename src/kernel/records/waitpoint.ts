@@ -18,8 +18,6 @@ export interface WaitpointRecord {
 	/** The suspension that waits at it; 0 for none. */
 	suspension: number;
 	activatedAt: number;
-	/** The suspension that last waited at it and ended with its execution: what that had counted, the next one counts; 0 for none. */
-	cutOff: number;
 	/** The names of signals it is waited at for. */
 	signalNames: readonly string[];
 	closedAt: number;
@@ -36,7 +34,6 @@ export const waitpointDefaults: WaitpointRecord = {
 	expiresAt: 0,
 	suspension: 0,
 	activatedAt: 0,
-	cutOff: 0,
 	signalNames: Object.freeze([]) as readonly string[],
 	closedAt: 0,
 	closedBy: "",

@@ -1,5 +1,6 @@
-import { countedValueKey, type SignalRecord } from "../records/signal.ts";
-import { type SuspensionRecord, suspensionKey } from "../records/suspension.ts";
+import type { Key } from "../records/record.ts";
+import { type CountedValueRecord, countedValueKey, type SignalRecord } from "../records/signal.ts";
+import type { SuspensionRecord } from "../records/suspension.ts";
 import type { Tx } from "../tx.ts";
 import { type CountCondition, isCountedAt, isFull, type Leaf, leavesOf } from "./condition.ts";
 
@@ -50,18 +51,18 @@ function isMeant(leaf: Leaf, { name, waitpoint }: SignalRecord, first: string | 
 	return (match === undefined || match === name) && isCountedAt(leaf.count, waitpoint);
 }
 
-/** Removes what marks that leaves of a suspension counted a signal. */
-export function forgetCounted(tx: Tx, executionId: string, signal: SignalRecord): void {
-	const { suspension: number, leaves } = signal;
-	const condition = number > 0 ? tx.getReadable(suspensionKey(executionId, number))?.condition : undefined;
-	if (!condition) return;
-	const all = leavesOf(condition);
-	for (const n of leaves) {
-		const leaf = all[n];
-		if (!leaf || !("count" in leaf)) continue;
-		const mark = countedValueKey(executionId, number, n, distinctValue(leaf.count, signal));
-		if (tx.getReadable(mark)) tx.remove(mark);
-	}
+/** Where it is marked that leaves of a suspension counted a signal. */
+export function countedValues(
+	executionId: string,
+	number: number,
+	{ condition }: SuspensionRecord,
+	signal: SignalRecord,
+): Key<CountedValueRecord>[] {
+	const leaves = leavesOf(condition);
+	return signal.leaves.flatMap((n) => {
+		const leaf = leaves[n];
+		return leaf && "count" in leaf ? [countedValueKey(executionId, number, n, distinctValue(leaf.count, signal))] : [];
+	});
 }
 
 /** What no two signals that count may have in common. Those that name no source have one in common. */

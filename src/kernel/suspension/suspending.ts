@@ -47,6 +47,7 @@ export function beginSuspension(
 	const [uuid = "", ...uuids] = terms.uuids;
 	const number = before.suspensions + 1;
 	const first = terms.keys[0];
+	// What was handed over is so until the next suspension.
 	const { handed: _, ...kept } = before;
 	let parts: Parts = { ...kept, suspensions: number };
 	const earlier: string[] = [];

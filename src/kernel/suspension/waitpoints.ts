@@ -79,8 +79,7 @@ export function leaveWaitpoints(tx: Tx, waitpoints: readonly { id: string }[], i
 	for (const { id } of waitpoints) {
 		const record = tx.get(waitpointKey(id));
 		if (!record || record.closedAt > 0) continue;
-		const { suspension: cutOff } = record;
-		const left: Partial<WaitpointRecord> = { suspension: 0, activatedAt: 0, cutOff, signalNames: [] };
+		const left: Partial<WaitpointRecord> = { suspension: 0, activatedAt: 0, signalNames: [] };
 		tx.put(waitpointKey(id), amend(record, isOfEnd ? left : { closedAt: now, closedBy: "suspension" }));
 	}
 }
