@@ -40,6 +40,7 @@ import { quotaAdmissionCases } from "./public-cases/quota-admission.ts";
 import { quotaCases } from "./public-cases/quotas.ts";
 import { renewalCases } from "./public-cases/renewals.ts";
 import { reopeningCases } from "./public-cases/reopening.ts";
+import { replayedWaitCases } from "./public-cases/replayed-waits.ts";
 import { retentionCases } from "./public-cases/retention.ts";
 import { retryCases } from "./public-cases/retries.ts";
 import { routeCases } from "./public-cases/routes.ts";
@@ -109,6 +110,7 @@ const always: Subjects = {
 	conditions: conditionCases,
 	waitpoints: waitpointCases,
 	signals: signalCases,
+	"replayed waits": replayedWaitCases,
 	"suspension timeouts": suspensionTimeoutCases,
 	administration: administrationCases,
 	keys: keyCases,

@@ -6,6 +6,7 @@ import { readFrames, readStream, type StreamName } from "./frame-reader.ts";
 
 /** What is remembered of the end of a stream, for those that follow it closely. */
 const MOST_REMEMBERED = 512;
+const MOST_REMEMBERED_CHARS = 1024 * 1024;
 const PAGE = 1000;
 
 /**
@@ -22,7 +23,7 @@ export class SharedTail {
 	#from: FramePosition | undefined;
 	#frames: FrameView[] = [];
 	#closing: Pick<FramePage, "closedAt" | "closeReason"> | undefined;
-	#failure: unknown;
+	#isFirst = true;
 	/** Something may have changed that was not read yet. */
 	#isStale = true;
 	#reading: Promise<void> | undefined;
@@ -80,7 +81,7 @@ export class SharedTail {
 		return { frames: page, nextFrom: frames[limit]?.id ?? "", ...this.#closing };
 	}
 
-	/** Reads what has come, once for all who ask meanwhile. */
+	/** Reads what has come, once for all who ask meanwhile. What could not be read is tried again by whoever asks next. */
 	async #refresh(): Promise<void> {
 		while (this.#isStale) {
 			this.#reading ??= this.#read().finally(() => {
@@ -88,24 +89,24 @@ export class SharedTail {
 			});
 			await this.#reading;
 		}
-		if (this.#failure) throw this.#failure;
 	}
 
 	async #read(): Promise<void> {
 		this.#isStale = false;
-		this.#failure = undefined;
 		try {
 			const state = await readStream(this.#session, this.#name);
+			// What was there before anybody followed is for each to read: it may be long.
+			if (this.#isFirst) this.#from = framePosition(state.stream.lastId);
+			this.#isFirst = false;
 			this.#closing = state.closing;
-			let after = this.#last();
 			for (;;) {
-				const { frames, nextFrom } = await readFrames(state, this.#name, { after, limit: PAGE });
+				const { frames, nextFrom } = await readFrames(state, this.#name, { after: this.#last(), limit: PAGE });
 				this.#remember(frames);
 				if (nextFrom === undefined) break;
-				after = this.#last();
 			}
 		} catch (error) {
-			this.#failure = error;
+			this.#isStale = true;
+			throw error;
 		}
 	}
 
@@ -116,8 +117,13 @@ export class SharedTail {
 
 	#remember(frames: readonly FrameView[]): void {
 		this.#frames = [...this.#frames, ...frames];
-		const excess = this.#frames.length - MOST_REMEMBERED;
-		if (excess <= 0) return;
+		let chars = this.#frames.reduce((sum, frame) => sum + lengthOf(frame), 0);
+		let excess = 0;
+		while (this.#frames.length - excess > MOST_REMEMBERED || chars > MOST_REMEMBERED_CHARS) {
+			chars -= lengthOf(this.#frames[excess] as FrameView);
+			excess += 1;
+		}
+		if (excess === 0) return;
 		this.#from = framePosition(this.#frames[excess - 1]?.id ?? "");
 		this.#frames = this.#frames.slice(excess);
 	}
@@ -127,6 +133,10 @@ export class SharedTail {
 		this.#waiting.clear();
 	}
 }
+
+/** About how much it takes to remember a frame. */
+const lengthOf = ({ text, payloadBase64, patch }: FrameView): number =>
+	100 + (text ?? payloadBase64 ?? JSON.stringify(patch)).length;
 
 const isBehind = (id: string, after: FramePosition): boolean => {
 	const position = framePosition(id);
