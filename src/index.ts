@@ -10,6 +10,7 @@ export type {
 	LaneCalls,
 	LeaseCalls,
 	QuotaCalls,
+	StreamCalls,
 	WaitpointCalls,
 	WorkerCalls,
 } from "./contract/backend.ts";
@@ -40,6 +41,7 @@ export type { LaneSettings, LanesPageRequest, LanesRequest } from "./contract/la
 export type { CreateQuotaRequest, PatchQuotaRequest } from "./contract/quotas.ts";
 export type * from "./contract/replies.ts";
 export type { RecordStepRequest, StepOptions, StepsRequest } from "./contract/steps.ts";
+export type * from "./contract/streams.ts";
 export type { SetTagsRequest } from "./contract/tags.ts";
 export type {
 	ApproveRequest,
@@ -69,6 +71,7 @@ export {
 } from "./library/flowfabric.ts";
 export type { OpenOptions } from "./library/open.ts";
 export { ExecutionFailed, Run, type WaitOptions } from "./library/run.ts";
+export type { TailedFrame, TailOptions } from "./library/tail.ts";
 export { exportFile, importFile } from "./library/transfer.ts";
 export type { Context, Handler, Middleware } from "./worker/context.ts";
 export {
@@ -80,6 +83,7 @@ export {
 	TerminalError,
 	WaitTimeout,
 } from "./worker/errors.ts";
+export type { FrameOptions, StreamWriter } from "./worker/frame-writer.ts";
 export type { Logger } from "./worker/logger.ts";
 export type { ReceivedSignal } from "./worker/received-signal.ts";
 export type { StepFunction } from "./worker/steps.ts";

@@ -7,6 +7,7 @@ import type {
 	LaneCalls,
 	LeaseCalls,
 	QuotaCalls,
+	StreamCalls,
 	WaitpointCalls,
 	WorkerCalls,
 } from "../contract/backend.ts";
@@ -18,6 +19,7 @@ import { RemoteLanes } from "./lanes.ts";
 import { RemoteLeases } from "./leases.ts";
 import type { ConnectOptions } from "./options.ts";
 import { RemoteQuotas } from "./quotas.ts";
+import { RemoteStreams } from "./streams.ts";
 import { Transport } from "./transport.ts";
 import { RemoteWaitpoints } from "./waitpoints.ts";
 import { RemoteWorkers } from "./workers.ts";
@@ -31,6 +33,7 @@ export class HttpBackend implements Backend {
 	readonly budgets: BudgetCalls;
 	readonly quotas: QuotaCalls;
 	readonly waitpoints: WaitpointCalls;
+	readonly streams: StreamCalls;
 	readonly feed: FeedCalls;
 	readonly admin: AdminCalls;
 	readonly #transport: Transport;
@@ -44,6 +47,7 @@ export class HttpBackend implements Backend {
 		this.budgets = new RemoteBudgets(this.#transport);
 		this.quotas = new RemoteQuotas(this.#transport);
 		this.waitpoints = new RemoteWaitpoints(this.#transport);
+		this.streams = new RemoteStreams(this.#transport);
 		this.feed = new RemoteFeed(this.#transport);
 		this.admin = new RemoteAdmin(this.#transport);
 	}

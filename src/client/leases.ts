@@ -3,6 +3,7 @@ import type { LeaseCalls } from "../contract/backend.ts";
 import type { WorkerUsageRequest } from "../contract/budgets.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import type {
+	AppendedFrames,
 	ClaimedExecution,
 	CompletedItem,
 	GrantView,
@@ -14,6 +15,7 @@ import type {
 	WorkerNotice,
 } from "../contract/replies.ts";
 import type { RecordStepRequest } from "../contract/steps.ts";
+import type { AppendFramesRequest } from "../contract/streams.ts";
 import type { CreateWaitpointRequest, SuspendRequest } from "../contract/waitpoints.ts";
 import type * as protocol from "../contract/worker-protocol.ts";
 import { MAX_JOINT_COMPLETES } from "../contract/worker-protocol.ts";
@@ -147,6 +149,17 @@ export class RemoteLeases implements LeaseCalls {
 
 	usage(id: string, request: WorkerUsageRequest): Promise<UsageReply> {
 		return this.#transport.json({ method: "POST", path: pathOf(id, "/usage"), ...countedOnce(request) });
+	}
+
+	/** Frames that have no sequence number would be kept twice. */
+	async appendFrames(id: string, request: AppendFramesRequest): Promise<AppendedFrames> {
+		const isNumbered = Array.isArray(request?.frames) && request.frames.every((frame) => frame?.seq !== undefined);
+		return this.#transport.json({
+			method: "POST",
+			path: pathOf(id, "/frames"),
+			body: plainBody(request),
+			repeat: isNumbered ? "always" : "undone",
+		});
 	}
 
 	suspend(id: string, request: SuspendRequest): Promise<SuspendReply> {

@@ -24,6 +24,7 @@ import type { BackupRequest, RotateSecretRequest } from "./keys.ts";
 import type { LaneSettings, LanesPageRequest, LanesRequest } from "./lanes.ts";
 import type { CreateQuotaRequest, PatchQuotaRequest } from "./quotas.ts";
 import type {
+	AppendedFrames,
 	AttemptView,
 	BudgetPage,
 	BudgetReset,
@@ -41,6 +42,7 @@ import type {
 	ExecutionPage,
 	Explanation,
 	FollowedEvent,
+	FramePage,
 	GrantView,
 	InboxPage,
 	LanePage,
@@ -58,6 +60,7 @@ import type {
 	SignalPage,
 	SignalReply,
 	StepPage,
+	SummaryView,
 	SuspendReply,
 	UsageReply,
 	WaitpointPage,
@@ -67,6 +70,7 @@ import type {
 	WorkerView,
 } from "./replies.ts";
 import type { RecordStepRequest, StepsRequest } from "./steps.ts";
+import type { AppendFramesRequest, ReadFramesRequest, TailFramesRequest } from "./streams.ts";
 import type { SetTagsRequest } from "./tags.ts";
 import type {
 	ApproveRequest,
@@ -166,6 +170,8 @@ export interface LeaseCalls {
 	suspend(id: string, request: SuspendRequest): Promise<SuspendReply>;
 	/** Opens a waitpoint before anything waits at it; asked for again while it is open it is the same. */
 	createWaitpoint(id: string, request: CreateWaitpointRequest): Promise<OpenedWaitpoint & { created: boolean }>;
+	/** Appends to the stream of the attempt; frames with a sequence number may be sent again. */
+	appendFrames(id: string, request: AppendFramesRequest): Promise<AppendedFrames>;
 	/** Calls back at once for work this instance holds; ends when the returned function is called. */
 	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void;
 }
@@ -246,6 +252,24 @@ export interface WaitpointCalls {
 	resume(id: string, request?: ResumeRequest): Promise<ResumeReply>;
 }
 
+export interface FollowFramesOptions {
+	/** The id of a frame, start or end. */
+	after?: string;
+	signal?: AbortSignal;
+}
+
+/** What handlers tell while they run, attempt by attempt. */
+export interface StreamCalls {
+	/** Frames of a range, oldest first. */
+	read(id: string, attempt: number, request?: ReadFramesRequest): Promise<FramePage>;
+	/** Frames behind one; with `waitMs`, as soon as there are some or the stream is closed. */
+	tail(id: string, attempt: number, request?: TailFramesRequest, signal?: AbortSignal): Promise<FramePage>;
+	/** Pages as frames come, until the stream is closed or the signal aborts. It may begin before the attempt does. */
+	follow(id: string, attempt: number, options?: FollowFramesOptions): AsyncIterable<FramePage>;
+	/** The document that the patches of an attempt come to; version 0 when there are none. */
+	summary(id: string, attempt: number): Promise<SummaryView>;
+}
+
 export interface FeedCalls {
 	/**
 	 * What happened in a namespace since the cursor. A page may be empty although more is to come, when other namespaces
@@ -281,6 +305,7 @@ export interface Backend {
 	readonly budgets: BudgetCalls;
 	readonly quotas: QuotaCalls;
 	readonly waitpoints: WaitpointCalls;
+	readonly streams: StreamCalls;
 	readonly feed: FeedCalls;
 	readonly admin: AdminCalls;
 	close(): Promise<void>;

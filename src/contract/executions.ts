@@ -91,6 +91,12 @@ export const policy = Type.Object(
 		),
 		maxReclaims: Type.Optional(integer(0, 1_000_000, "Lost leases it survives (100)")),
 		maxReplays: Type.Optional(integer(0, 1_000_000, "Replays allowed (10)")),
+		stream: Type.Optional(
+			Type.Object(
+				{ maxFrames: Type.Optional(integer(1, 1_000_000, "Durable frames that are kept of an attempt (10000)")) },
+				{ additionalProperties: false, allowed: "must be an object" },
+			),
+		),
 		maxSignals: Type.Optional(integer(0, 1_000_000, "Signals it takes (10000)")),
 		retentionMs: Type.Optional(duration(0, "How long it is kept once ended; 0 keeps it until it is deleted")),
 		dedupWindowMs: Type.Optional(duration(1, "How long its idempotency key is remembered (24 h)")),

@@ -41,6 +41,7 @@ import { PARTITION_PATIENCE_MS } from "./partition/store-line.ts";
 import type { UnitDraft } from "./partition/unit-draft.ts";
 import { PartitionChooser } from "./partition-chooser.ts";
 import { Throughput } from "./reading/throughput.ts";
+import { StreamTails } from "./streams/stream-tails.ts";
 import { Keyring } from "./tokens/keyring.ts";
 import { WaitpointTokens } from "./tokens/waitpoint-tokens.ts";
 import { Watchers } from "./watchers.ts";
@@ -121,6 +122,7 @@ export class Engine {
 	readonly heartbeats: WorkerHeartbeats;
 	readonly routes: RouteBlocker;
 	readonly watchers = new Watchers();
+	readonly streamTails = new StreamTails();
 	readonly counters: EngineCounters = { commands: 0, units: 0, commits: 0, lost: 0, worstLosses: 0 };
 	readonly duties = new DutyLog();
 	/** What its scanners are restricted to; undefined when they are not. */

@@ -8,6 +8,7 @@ import type {
 	LaneCalls,
 	LeaseCalls,
 	QuotaCalls,
+	StreamCalls,
 	WaitpointCalls,
 	WorkerCalls,
 } from "../contract/backend.ts";
@@ -19,6 +20,7 @@ import { LocalLanes } from "./calls/lanes.ts";
 import { LocalLeases } from "./calls/leases.ts";
 import { LocalQuotas } from "./calls/quotas.ts";
 import { type Caller, Session } from "./calls/session.ts";
+import { LocalStreams } from "./calls/streams.ts";
 import { LocalWaitpoints } from "./calls/waitpoints.ts";
 import { LocalWorkers } from "./calls/workers.ts";
 import type { Engine } from "./engine.ts";
@@ -40,6 +42,7 @@ export class LocalBackend implements Backend {
 	readonly budgets: BudgetCalls;
 	readonly quotas: QuotaCalls;
 	readonly waitpoints: WaitpointCalls;
+	readonly streams: StreamCalls;
 	readonly feed: FeedCalls;
 	readonly admin: AdminCalls;
 	readonly #session: Session;
@@ -60,6 +63,7 @@ export class LocalBackend implements Backend {
 		this.budgets = calls.budgets;
 		this.quotas = calls.quotas;
 		this.waitpoints = calls.waitpoints;
+		this.streams = calls.streams;
 		this.feed = calls.feed;
 		this.admin = calls.admin;
 	}
@@ -82,6 +86,7 @@ const callsAt = (session: Session): Calls => ({
 	budgets: new LocalBudgets(session),
 	quotas: new LocalQuotas(session),
 	waitpoints: new LocalWaitpoints(session),
+	streams: new LocalStreams(session),
 	feed: new LocalFeed(session),
 	admin: new LocalAdmin(session),
 });

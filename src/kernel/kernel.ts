@@ -3,6 +3,7 @@ import type { Outcome } from "./outcome.ts";
 import type { Placement } from "./placement.ts";
 import { isBusy, placement } from "./record-types.ts";
 import { announce, withdraw } from "./rules/announce.ts";
+import { appendFrames } from "./rules/append-frames.ts";
 import { block, unblock } from "./rules/block.ts";
 import { breach, breachTold } from "./rules/breach.ts";
 import { cancel } from "./rules/cancel.ts";
@@ -56,6 +57,7 @@ const rules = {
 	release,
 	progress,
 	recordStep,
+	appendFrames,
 	suspend,
 	createWaitpoint,
 	signal,

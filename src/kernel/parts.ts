@@ -1,10 +1,12 @@
 import { stepsQueue, waitpointsQueue } from "./placement.ts";
 import { type ExecutionRecord, executionKey, type Parts } from "./records/execution.ts";
-import type { Key } from "./records/record.ts";
+import { amend, type Key } from "./records/record.ts";
 import { type SignalRecord, sentSignalKey, signalKey } from "./records/signal.ts";
 import type { StepRecord } from "./records/step.ts";
+import { chunkKey, FRAME_MODES, type StreamRecord, streamKey, summaryKey } from "./records/stream.ts";
 import { suspensionKey, suspensionNameKey } from "./records/suspension.ts";
 import { type WaitpointRecord, waitpointNameKey } from "./records/waitpoint.ts";
+import { logOf, withLog } from "./streams/keeping.ts";
 import { countedValues } from "./suspension/counting.ts";
 import type { Tx } from "./tx.ts";
 
@@ -86,6 +88,34 @@ const removeWaitpoints: PartRemover = (tx, { id }, parts, most) => {
 	return { parts: isDone ? { ...parts, waitpoints: 0 } : parts, count: found.length, isDone };
 };
 
+/** Streams go from that of the last attempt down, each with its oldest chunks first. */
+const removeStreams: PartRemover = (tx, { id }, parts, most) => {
+	const attempt = parts.streams - 1;
+	if (attempt < 0) return { parts, count: 0, isDone: true };
+	const key = streamKey(id, attempt);
+	const stream = tx.getReadable(key);
+	const left = stream && removeChunks(tx, id, attempt, stream);
+	if (left) {
+		tx.put(key, left);
+		return { parts, count: most, isDone: false };
+	}
+	if (stream?.summary.total) tx.remove(summaryKey(id, attempt));
+	if (stream) tx.remove(key);
+	return { parts: { ...parts, streams: attempt }, count: 1, isDone: attempt === 0 };
+};
+
+/** Removes the oldest chunks of one mode; the stream without them, or undefined when there were none. */
+function removeChunks(tx: Tx, id: string, attempt: number, stream: StreamRecord): StreamRecord | undefined {
+	for (const mode of FRAME_MODES) {
+		const log = logOf(stream, mode);
+		const [oldest, ...groups] = log.groups;
+		if (!oldest) continue;
+		for (let n = oldest.from; n <= oldest.to; n++) tx.removeBlob(chunkKey(id, attempt, n, mode));
+		return amend(stream, withLog(mode, { ...log, groups }));
+	}
+	return undefined;
+}
+
 /** The last `most` of what is numbered from 1. */
 const newest = (last: number, most: number): number[] =>
 	Array.from({ length: Math.min(last, most) }, (_, n) => last - n);
@@ -96,7 +126,13 @@ function removeIfThere(tx: Tx, key: Key<object>): void {
 }
 
 /** Every kind of part, in the order they go. */
-const REMOVERS: readonly PartRemover[] = [removeSignals, removeSuspensions, removeWaitpoints, removeSteps];
+const REMOVERS: readonly PartRemover[] = [
+	removeSignals,
+	removeSuspensions,
+	removeWaitpoints,
+	removeStreams,
+	removeSteps,
+];
 
 /** Removes up to `most` parts; what is left to be removed, or null for nothing. */
 export function removeParts(tx: Tx, record: ExecutionRecord, parts: Parts, most: number): Parts | null {

@@ -306,7 +306,7 @@ export const waitpointsQueue = (executionId: string): string => `${PARTS}waitpoi
 /** Waitpoints of a namespace at which something waits, longest first. */
 export const inboxQueue = (namespace: string): string => `${PARTS}inbox,${namespace}`;
 
-/** Signals that came to a waitpoint before anything waited at it. */
+/** Signals that were kept for whatever will wait at a waitpoint. */
 export const bufferedQueue = (waitpointId: string): string => `${PARTS}buffered,${waitpointId}`;
 
 /** Signals that a suspension of an execution has counted. */
@@ -321,9 +321,9 @@ export function waitpointPlacement(record: WaitpointRecord): Placement[] {
 	return places;
 }
 
-export function signalPlacement({ effect, suspension, leaves, waitpointId }: SignalRecord, key: string): Placement[] {
+export function signalPlacement({ suspension, leaves, waitpointId }: SignalRecord, key: string): Placement[] {
 	const { executionId, number } = signalSubject(key);
-	if (suspension === 0) return effect === "buffered" ? [{ queue: bufferedQueue(waitpointId), score: number }] : [];
+	if (suspension === 0) return waitpointId === "" ? [] : [{ queue: bufferedQueue(waitpointId), score: number }];
 	return leaves.length > 0 ? [{ queue: countedQueue(executionId, suspension), score: number }] : [];
 }
 

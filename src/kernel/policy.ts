@@ -1,4 +1,5 @@
 import type { TimeoutBehavior } from "./records/execution.ts";
+import { DEFAULT_MAX_FRAMES } from "./streams/keeping.ts";
 
 /** What a caller may say about retries, timeouts and keeping; every part is optional. */
 
@@ -29,6 +30,7 @@ export interface Policy {
 	maxReclaims?: number;
 	maxReplays?: number;
 	maxSignals?: number;
+	stream?: { maxFrames?: number };
 	retentionMs?: number;
 	dedupWindowMs?: number;
 }
@@ -77,7 +79,7 @@ function backoffDelay(backoff: FixedBackoff | ExponentialBackoff, retries: numbe
 }
 
 /** What a policy says that it would not mean anyway; undefined when that is nothing. */
-export function policyWithoutDefaults({ retry, timeouts, suspension, ...rest }: Policy): Policy | undefined {
+export function policyWithoutDefaults({ retry, timeouts, suspension, stream, ...rest }: Policy): Policy | undefined {
 	const said: Policy = without(rest, {
 		maxReclaims: DEFAULT_MAX_RECLAIMS,
 		maxReplays: DEFAULT_MAX_REPLAYS,
@@ -89,6 +91,8 @@ export function policyWithoutDefaults({ retry, timeouts, suspension, ...rest }: 
 	if (timeouts && !isEmpty(timeouts)) said.timeouts = timeouts;
 	const paused = suspension && without(suspension, { timeoutBehavior: "fail" });
 	if (paused && !isEmpty(paused)) said.suspension = paused;
+	const streamed = stream && without(stream, { maxFrames: DEFAULT_MAX_FRAMES });
+	if (streamed && !isEmpty(streamed)) said.stream = streamed;
 	return isEmpty(said) ? undefined : said;
 }
 

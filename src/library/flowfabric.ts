@@ -204,7 +204,7 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 	 * behind unless `keys` is true.
 	 */
 	backup(path: string, request: BackupRequest = {}): Promise<void> {
-		return writeLines(this.backend.admin.backup(request), path);
+		return writeLines(this.backend.admin.backup(request), path, request.keys);
 	}
 
 	/** Lets another key sign the tokens of waitpoints; those the former signed are taken for its grace. */

@@ -4,6 +4,7 @@ import { FlowFabricError } from "../contract/errors.ts";
 import type { CancelRequest } from "../contract/executions.ts";
 import type { Created, Execution } from "../contract/replies.ts";
 import type { PublicState } from "../kernel/state.ts";
+import { type TailedFrame, type TailOptions, tailOf } from "./tail.ts";
 
 /** The work ended, but not with a result. */
 export class ExecutionFailed extends Error {
@@ -55,6 +56,14 @@ export class Run<R = unknown> {
 
 	cancel(request: CancelRequest = {}) {
 		return this.#backend.executions.cancel(this.id, request);
+	}
+
+	/**
+	 * What its handler tells while it runs, as it comes, over retries and crashes; ends with the execution. The first frame of
+	 * a later attempt has `isNewAttempt`: what came before it is of a run that did not end well.
+	 */
+	tail(options: TailOptions = {}): AsyncGenerator<TailedFrame> {
+		return tailOf(this.#backend, this.id, options);
 	}
 }
 

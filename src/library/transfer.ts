@@ -14,7 +14,7 @@ import { openStoreAt, recordFormat } from "./open.ts";
 export async function exportFile(url: string, path: string, { keys = false }: BackupRequest = {}): Promise<void> {
 	const store = await openStoreAt(url);
 	try {
-		await writeLines(exportStore(store, { ...recordFormat, isLeftOut: (key) => !keys && isSecret(key) }), path);
+		await writeLines(exportStore(store, { ...recordFormat, isLeftOut: (key) => !keys && isSecret(key) }), path, keys);
 	} finally {
 		await store.close();
 	}
@@ -26,6 +26,8 @@ export async function importFile(path: string, url: string, options: { partition
 	try {
 		return await importStore(store, linesOf(path), {
 			format: recordFormat,
+			// Made when the store was first opened; what it signed is of nothing that is in there.
+			isReplaced: isSecret,
 			partitionOf(key) {
 				const slot = slotOfKey(key);
 				return slot === undefined ? undefined : slot % store.partitions;

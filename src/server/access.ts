@@ -37,6 +37,10 @@ export const ACCESS = {
 	"POST /v1/executions/bulk": OPERATE,
 	"DELETE /v1/executions/:id": OPERATE,
 
+	"GET /v1/executions/:id/attempts/:n/stream": READ,
+	"GET /v1/executions/:id/attempts/:n/stream/tail": READ,
+	"GET /v1/executions/:id/attempts/:n/summary": READ,
+	"POST /v1/executions/:id/frames": WORK,
 	"GET /v1/waitpoints": READ,
 	"GET /v1/executions/:id/waitpoints": READ,
 	"GET /v1/executions/:id/waitpoints/:wp/token": OPERATE,

@@ -17,6 +17,7 @@ import { laneRoutes } from "./routes/lanes.ts";
 import { leaseRoutes } from "./routes/leases.ts";
 import { quotaRoutes } from "./routes/quotas.ts";
 import { addRoutes, inArea, type Route } from "./routes/route.ts";
+import { streamRoutes } from "./routes/streams.ts";
 import { waitpointRoutes } from "./routes/waitpoints.ts";
 import { workerRoutes } from "./routes/workers.ts";
 import type { ServerContext } from "./server-context.ts";
@@ -80,6 +81,7 @@ export async function makeApp(
 		...budgetRoutes(),
 		...quotaRoutes(),
 		...waitpointRoutes(options.backendFor({ actor: "anyone" })),
+		...streamRoutes(context),
 		...feedRoutes(context),
 		...adminRoutes(context),
 		...healthRoutes(context, { backend, tokens, openMetrics }),

@@ -8,6 +8,10 @@ export const POOLS = {
 	waits: 1024,
 	/** Event streams. */
 	event_tails: 1024,
+	/** Reads of streams, and pages of them that wait. */
+	stream_ops: 64,
+	/** Streams of frames as they come. */
+	stream_tails: 1024,
 	/** Notice streams of workers. */
 	notice_tails: 1024,
 	/** Bodies over 4 MiB being read, or answered. */

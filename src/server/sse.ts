@@ -57,6 +57,13 @@ export class Tail {
 		});
 	}
 
+	/** There is no more to come; what was sent still arrives. */
+	finish(): void {
+		if (this.#ended) return;
+		this.#reply.raw.end();
+		this.#over();
+	}
+
 	end(why: FlowFabricError): void {
 		if (this.#ended) return;
 		this.send("close", errorBody(why));

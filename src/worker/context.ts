@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { ClaimedExecution, OpenedWaitpoint, UsageReply } from "../contract/replies.ts";
 import type { StepOptions } from "../contract/steps.ts";
 import { HandlerSuspended } from "./errors.ts";
+import type { StreamWriter } from "./frame-writer.ts";
 import { type HandlerRun, insist } from "./handler-run.ts";
 import type { Logger } from "./logger.ts";
 import type { ReceivedSignal } from "./received-signal.ts";
@@ -33,6 +34,8 @@ export interface Context<I = unknown> {
 	/** Aborts, with a `HandlerAborted` as its reason, the moment this run is no longer wanted or no longer ours. */
 	readonly signal: AbortSignal;
 	readonly log: Logger;
+	/** What the handler tells while it runs, for whoever follows it. */
+	readonly stream: StreamWriter;
 	/** Tells how far the work is; what is not given stays as it was. */
 	progress(progress: { percent?: number; message?: string }): Promise<void>;
 	/**
@@ -97,6 +100,10 @@ export class RunContext implements Context {
 
 	get log(): Logger {
 		return this.#run.log;
+	}
+
+	get stream(): StreamWriter {
+		return this.#going.stream;
 	}
 
 	readonly progress: Context["progress"] = async (progress) => {

@@ -3,6 +3,7 @@ import type { Clock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import { backoff } from "./backoff.ts";
 import type { AbortCause, HandlerSuspended } from "./errors.ts";
+import type { StreamWriter } from "./frame-writer.ts";
 import type { Logger } from "./logger.ts";
 
 /** One run of a handler, for all that it does under its lease. */
@@ -19,6 +20,10 @@ export interface HandlerRun {
 	readonly isAborted: boolean;
 	/** Why nothing more can be done for the execution here: it was suspended, handed back, or its lease is over. */
 	readonly over: Error | undefined;
+	/** Made when it is first asked for. */
+	readonly stream: StreamWriter;
+	/** What was written to the stream is kept before the lease is let go of. */
+	flush(): Promise<void>;
 	/** The lease is gone, for whatever reason. */
 	lose(why: AbortCause, message: string): void;
 	/** The lease was given up so that the execution can wait. */

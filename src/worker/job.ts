@@ -9,6 +9,7 @@ import { backoff } from "./backoff.ts";
 import { type Context, type Handler, type Middleware, RunContext } from "./context.ts";
 import { type AbortCause, HandlerAborted, type HandlerSuspended } from "./errors.ts";
 import { failureOf } from "./failure.ts";
+import { FrameWriter } from "./frame-writer.ts";
 import type { HandlerRun } from "./handler-run.ts";
 import { type Logger, prefixed } from "./logger.ts";
 
@@ -34,6 +35,8 @@ export class Job implements HandlerRun {
 	/** The lease is over: nothing about this execution is ours to tell any more. */
 	lost = false;
 	#handedBack = false;
+	/** Made when a handler first writes. */
+	#stream: FrameWriter | undefined;
 	/** What unwinds the handler since its execution waits. */
 	#suspended: HandlerSuspended | undefined;
 
@@ -77,6 +80,7 @@ export class Job implements HandlerRun {
 		onHandled();
 		if (this.#suspended) return;
 		try {
+			await this.flush();
 			await this.#tell(report);
 		} catch (error) {
 			// The lease stays until it lapses and the work returns by itself: nothing is lost, but somebody should know.
@@ -102,6 +106,16 @@ export class Job implements HandlerRun {
 		this.log.warn(
 			`went on although ${call} had suspended it, and ${what}: that is dropped, and it runs again. Mend the line that keeps the error of ${call} from passing: ${at}`,
 		);
+	}
+
+	get stream(): FrameWriter {
+		this.#stream ??= new FrameWriter(this);
+		return this.#stream;
+	}
+
+	/** What can no longer be kept does not keep the outcome from being told. */
+	async flush(): Promise<void> {
+		await this.#stream?.flush().catch((error) => this.log.debug(`its stream breaks off: ${String(error)}`));
 	}
 
 	/** What a renewal said of this lease. */
@@ -176,9 +190,12 @@ export class Job implements HandlerRun {
 	/** Aborts the handler and gives the execution to whoever claims it next; whatever the handler still does is dropped. */
 	async handBack(): Promise<void> {
 		if (this.lost || this.#handedBack) return;
+		// What it has written goes out while it is still its own.
+		const flushed = this.flush();
 		this.#handedBack = true;
 		this.abort("shutdown", "the worker is shutting down");
 		try {
+			await flushed;
 			await this.backend.leases.release(this.id, { fence: this.fence });
 		} catch (error) {
 			this.log.warn(`could not be handed back, its lease will lapse: ${String(error)}`);

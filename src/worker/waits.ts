@@ -145,6 +145,7 @@ export class Waits {
 		const startedAt = this.#steps.now();
 		const { id, fence, backend } = run;
 		const behavior = request.timeoutMs === undefined ? undefined : ({ timeoutBehavior: "resume" } as const);
+		await run.flush();
 		const { status, signals = [] } = await insist(run, () =>
 			backend.leases.suspend(id, { fence, ...behavior, ...request, idempotencyKey: `${step}#${index}` }),
 		);

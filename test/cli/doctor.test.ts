@@ -52,6 +52,17 @@ describe("doctor of a store", () => {
 		expect(out).toMatch(/Nothing is wrong\.\n$/);
 	});
 
+	test("a keyring that was written by halves is told of, its secrets are not", async () => {
+		const doc = JSON.stringify({ current: "k2", keys: [{ kid: "k1", secretHex: "5ec2e7" }] });
+		tamper("UPDATE record SET doc = ? WHERE key = 'keyring'", doc);
+		const { code, problems } = await doctor();
+		expect(problems).toEqual(["record keyring in partition 0: keys holds a key without a usable secret"]);
+		expect(code).not.toBe(0);
+		const ff = await FlowFabric.open(`sqlite:${file}`, { onFault: () => {} });
+		await ff.close();
+		expect((await doctor()).problems).toEqual([]);
+	});
+
 	test("budgets and quotas with all that belongs to them, in order and in their places", async () => {
 		const ff = await FlowFabric.open(`sqlite:${file}`);
 		for (const id of ["team", "other"]) {

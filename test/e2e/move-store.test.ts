@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -40,6 +40,35 @@ test("a store moves to another file with more partitions, and work goes on there
 	await worker.start();
 	expect(await after.run(waiting.id).result({ timeoutMs: 10_000 })).toBe("later");
 	await after.close();
+});
+
+test("tokens of waitpoints end with a move, unless the keys move too, also to a store that was opened before", async () => {
+	const [from, file] = [`sqlite:${join(folder, "signed.db")}`, join(folder, "signed.jsonl")];
+	const before = await FlowFabric.open(from);
+	const run = await before.submit("job");
+	const [claimed] = await before.backend.leases.claim({ workerId: "w", instanceId: "w" });
+	const fence = { leaseId: claimed?.lease.id ?? "", epoch: claimed?.lease.epoch ?? 0 };
+	const { id, token } = await before.backend.leases.createWaitpoint(run.id, { fence, key: "door" });
+	await before.rotateWaitpointSecret();
+	await before.close();
+	const knock = async (to: string) => {
+		const after = await FlowFabric.open(to);
+		const signal = { waitpointId: id, token, name: "knock" };
+		const answer = await after.backend.waitpoints.signal(run.id, signal).catch((error: { code: string }) => error);
+		await after.close();
+		return answer;
+	};
+
+	await exportFile(from, `${file}.public`);
+	await exportFile(from, file, { keys: true });
+	expect((await stat(file)).mode & 0o077).toBe(0);
+	for (const name of ["without.db", "with.db"]) {
+		const to = `sqlite:${join(folder, name)}`;
+		await (await FlowFabric.open(to, { partitions: 4 })).close();
+		await importFile(name === "with.db" ? file : `${file}.public`, to);
+		expect(await knock(to)).toMatchObject(name === "with.db" ? { status: "accepted" } : { code: "invalid_token" });
+		await expect(importFile(file, to)).rejects.toThrow("the store is not empty");
+	}
 });
 
 test("budgets and quotas move along, each to where its name leads", async () => {

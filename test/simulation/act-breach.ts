@@ -10,7 +10,7 @@ export async function breach(calm: Calm): Promise<void> {
 	const { stage } = calm;
 	const { random } = stage;
 	const tenant = stage.someTenant();
-	const onHard = random.pick(["block", "fail", "cancel"] as const);
+	const onHard = random.pick(["block", "fail", "cancel", "suspend"] as const);
 	const budget = await calm.makeBudget(tenant, { dimensions: { tokens: { hard: 50 } }, onHard });
 	await calm.submit(tenant, 3, { budgets: [budget], policy: { retry: { maxRetries: 2 } } });
 	const who = { workerId: tenant, instanceId: "w1", lanes: ANYWHERE };
@@ -40,6 +40,12 @@ export async function breach(calm: Calm): Promise<void> {
 
 	const dimensions = { tokens: { hard: 1000 } };
 	await stage.answer((backend) => asTenant(backend, tenant).budgets.patch(budget, { dimensions }));
+	if (onHard === "suspend") {
+		const goOn = () => running.every(({ id }) => calm.record(id).lifecyclePhase !== "suspended");
+		calm.require(await stage.until(goOn, PATIENCE_MS), `${budget} was raised, and ${running[0]?.id} is still paused`);
+		await calm.serve(tenant, "w2", [...running.map(({ id }) => id), granted?.executionId ?? ""], ANYWHERE);
+		stage.note("pauses by budgets ended");
+	}
 	for (const { id } of running)
 		if (calm.record(id).lifecyclePhase !== "terminal")
 			await stage.answer((backend) => backend.executions.cancel(id, { mode: "force" }));
@@ -47,7 +53,8 @@ export async function breach(calm: Calm): Promise<void> {
 }
 
 function hasHeard(calm: Calm, id: string, onHard: OnHard): boolean {
-	const { lifecyclePhase, failure, cancel, lease } = calm.record(id);
+	const { lifecyclePhase, failure, cancel, lease, suspension } = calm.record(id);
+	if (onHard === "suspend") return suspension?.budget !== undefined;
 	if (onHard === "fail") return lifecyclePhase === "terminal" && failure?.category === "budget_exceeded";
 	if (onHard === "cancel") return cancel?.source === "budget";
 	return lease?.breach !== undefined;
@@ -63,7 +70,7 @@ async function checkRenewals(
 	const answers = await calm.stage.answer((backend) => asTenant(backend, tenant).leases.renew({ leases }));
 	for (const { executionId, ok, budgetBreach } of answers)
 		calm.require(
-			budgetBreach?.action === onHard && ok === (onHard !== "fail"),
+			budgetBreach?.action === onHard && ok === (onHard === "block" || onHard === "cancel"),
 			`${executionId} renewed ${ok ? "well" : "in vain"} and is told ${JSON.stringify(budgetBreach)}, to ${onHard}`,
 		);
 }
@@ -71,6 +78,10 @@ async function checkRenewals(
 /** What was admitted before and is leased after is treated like those that ran. */
 async function checkGranted(calm: Calm, tenant: Tenant, grantId: string, id: string, onHard: OnHard): Promise<void> {
 	const { stage } = calm;
+	if (onHard === "suspend") {
+		calm.require(calm.record(id).grant === null, `${id} was granted before ${onHard}, and still is`);
+		return;
+	}
 	if (onHard !== "block") {
 		calm.require(calm.record(id).lifecyclePhase === "terminal", `${id} was granted, was to ${onHard}, and goes on`);
 		return;

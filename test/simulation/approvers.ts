@@ -88,7 +88,9 @@ export class Approvers {
 		const { budget } = checker.recordOf(id)?.suspension ?? {};
 		const name = budget === undefined ? random.pick(SIGNALS) : random.pick(["approve", "approve", "reject"]);
 		const waitpoint = random.chance(0.5) && budget === undefined ? { waitpoint: random.pick(WAITPOINTS) } : undefined;
-		const request = { name, ...waitpoint, identity: random.pick(SOURCES) };
+		const dimensions = { tokens: { hard: random.integer(60, 300) } };
+		const payload = budget !== undefined && random.chance(0.5) ? { payload: { dimensions } } : undefined;
+		const request = { name, ...waitpoint, ...payload, identity: random.pick(SOURCES) };
 		this.#stage.call(
 			(backend) => asTenant(backend, caller).waitpoints.approve(id, request),
 			(heard, since) => {

@@ -110,7 +110,7 @@ export class GuardKeepers {
 		return {
 			id,
 			dimensions: { tokens, ...(random.chance(0.3) ? { calls: { hard: random.integer(1, 6) } } : undefined) },
-			onHard: random.pick(["block", "block", "fail", "cancel"]),
+			onHard: random.pick(["block", "block", "fail", "cancel", "suspend", "suspend"]),
 			...(id === "b3" ? { resetEvery: random.integer(1000, 5000) } : undefined),
 		};
 	}
@@ -124,6 +124,7 @@ export class GuardKeepers {
 			...(id === "q1" ? undefined : { rate }),
 			...(id === "q2" ? undefined : { concurrency }),
 			...(random.chance(0.2) ? { jitterMs: 200 } : undefined),
+			...(random.chance(0.4) ? { holdWhileSuspended: true } : undefined),
 		};
 	}
 
@@ -171,7 +172,7 @@ export class GuardKeepers {
 		const hard = random.pick([null, random.integer(10, 60), random.integer(60, 300)]);
 		const changes = {
 			dimensions: random.chance(0.1) ? { calls: null } : { tokens: { hard } },
-			...(random.chance(0.3) ? { onHard: random.pick(["block", "fail", "cancel"] as const) } : undefined),
+			...(random.chance(0.3) ? { onHard: random.pick(["block", "fail", "cancel", "suspend"] as const) } : undefined),
 		};
 		this.#stage.call(
 			(backend) => asTenant(backend, tenant).budgets.patch(budget, changes),

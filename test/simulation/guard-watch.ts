@@ -156,22 +156,22 @@ export class GuardWatch {
 		else this.#executions.delete(id);
 		const hold = next?.hold;
 		if (hold && before?.hold?.id !== hold.id) this.#heldSince.set(hold.id, this.#world.moment);
-		const was = before ? liveHold(before) : undefined;
-		const is = next ? liveHold(next) : undefined;
 		if (next?.lease && hold) this.#leased.add(hold.id);
+		const { namespace, quotas } = (before ?? next) as ExecutionRecord;
+		for (const quota of quotas) this.#follow(`quota ${namespace},${quota}`, slotOf(before, quota), slotOf(next, quota));
+		if (next && liveHold(next) !== undefined && liveHold(next) !== (before && liveHold(before)))
+			this.#checkAdmitted(next, hold?.id ?? "");
+	}
+
+	/** Somebody runs, or may begin to, by another slot of a quota than before. */
+	#follow(name: string, was: string | undefined, is: string | undefined): void {
 		if (was === is) return;
-		const quotas = (before ?? next)?.quotas ?? [];
-		const namespace = (before ?? next)?.namespace ?? "";
-		for (const quota of quotas) {
-			const name = `quota ${namespace},${quota}`;
-			const live = this.#live.get(name) ?? new Set();
-			this.#live.set(name, live);
-			if (was !== undefined) live.delete(was);
-			if (is === undefined) continue;
-			live.add(is);
-			(this.#guards.get(name) as QuotaWatch | undefined)?.checkLive(live);
-		}
-		if (next && is !== undefined) this.#checkAdmitted(next, is);
+		const live = this.#live.get(name) ?? new Set();
+		this.#live.set(name, live);
+		if (was !== undefined) live.delete(was);
+		if (is === undefined) return;
+		live.add(is);
+		(this.#guards.get(name) as QuotaWatch | undefined)?.checkLive(live);
 	}
 
 	/** Whatever runs was admitted by all it names that was there before it was held for that, and none has taken it back. */
@@ -179,7 +179,8 @@ export class GuardWatch {
 		const { id } = execution;
 		const since = this.#heldSince.get(holdId) ?? this.#world.moment;
 		const times: number[] = [];
-		for (const name of namesOf(execution)) {
+		const names = namesOf(execution).filter((name) => !keptSlots(execution).some((kept) => kept.name === name));
+		for (const name of names) {
 			const guard = this.#guards.get(name);
 			if (!guard?.record || guard.since >= since) continue;
 			if (!guard.hasAdmitted(holdId))
@@ -189,7 +190,7 @@ export class GuardWatch {
 			times.push(guard.holds.get(holdId)?.since ?? 0);
 		}
 		const admittedAt = execution.hold?.admittedAt ?? 0;
-		if (times.length === namesOf(execution).length && admittedAt !== Math.max(...times))
+		if (times.length > 0 && times.length === names.length && admittedAt !== Math.max(...times))
 			throw new Violation(`${id} was admitted at ${times}, and says ${admittedAt}`);
 	}
 
@@ -199,7 +200,7 @@ export class GuardWatch {
 		this.#lasting.begin(partitions);
 		for (const { name, holds } of this.#guards.values()) {
 			for (const [holdId, { executionId }] of holds)
-				if (this.#executions.get(executionId)?.hold?.id !== holdId)
+				if (!hasHold(this.#executions.get(executionId), name, holdId))
 					this.#lasting.note(`${name} is held by ${holdId} of ${executionId}, which has it no more`, ORPHANED_MS);
 		}
 		const open = new Set([...this.#executions.values()].flatMap((each) => (mayBeAdmitted(each) ? namesOf(each) : [])));
@@ -235,6 +236,20 @@ export class GuardWatch {
 const liveHold = ({ hold, lease, grant }: ExecutionRecord): string | undefined =>
 	hold && (lease || grant) ? hold.id : undefined;
 
+/** Slots of quotas that an execution kept when it was suspended. */
+const keptSlots = ({ kept, namespace }: ExecutionRecord): { name: string; holdId: string }[] =>
+	(kept ?? []).map(({ quota, holdId }) => ({ name: `quota ${namespace},${quota}`, holdId }));
+
+/** The slot of a quota by which an execution runs, or may begin to. */
+function slotOf(execution: ExecutionRecord | undefined, quota: string): string | undefined {
+	const live = execution && liveHold(execution);
+	return live && (execution.kept?.find((kept) => kept.quota === quota)?.holdId ?? live);
+}
+
+const hasHold = (execution: ExecutionRecord | undefined, name: string, holdId: string): boolean =>
+	execution !== undefined &&
+	(execution.hold?.id === holdId || keptSlots(execution).some((kept) => kept.name === name && kept.holdId === holdId));
+
 const mayBeAdmitted = ({ lifecyclePhase, eligibilityState, lease, grant }: ExecutionRecord): boolean =>
 	lifecyclePhase === "runnable" && eligibilityState === "eligible_now" && !lease && !grant;
 
@@ -243,7 +258,9 @@ const namesOf = ({ namespace, budgets, quotas }: ExecutionRecord): string[] => [
 	...quotas.map((id) => `quota ${namespace},${id}`),
 ];
 
-function waitsFor({ lifecyclePhase, eligibilityState, namespace, blockedOn }: ExecutionRecord): string | undefined {
+function waitsFor(execution: ExecutionRecord): string | undefined {
+	const { lifecyclePhase, eligibilityState, namespace, blockedOn, suspension } = execution;
+	if (suspension?.budget !== undefined) return `budget ${namespace},${suspension.budget}`;
 	if (lifecyclePhase !== "runnable") return undefined;
 	if (eligibilityState === "blocked_by_budget") return `budget ${namespace},${blockedOn}`;
 	if (eligibilityState === "blocked_by_quota") return `quota ${namespace},${blockedOn}`;

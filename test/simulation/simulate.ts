@@ -112,5 +112,6 @@ export const plantedBugs: Record<string, Bugs> = {
 	"waitpoints stay open when what waited goes on": { waitpointsStayOpen: true },
 	"what was waited for under a key is waited for again": { waitedForAgain: true },
 	"a step recorded again keeps the second result": { stepOverwritten: true },
+	"a slot that was kept is not given back": { keptSlotLost: true },
 	"waitpoints stay behind when their execution goes": { partsStayBehind: true },
 };

@@ -23,6 +23,7 @@ export interface SuspensionBugs {
 	waitedForAgain?: boolean;
 	stepOverwritten?: boolean;
 	partsStayBehind?: boolean;
+	keptSlotLost?: boolean;
 }
 
 type AnyRule = (tx: Tx, command: never, now: number) => unknown;
@@ -55,6 +56,7 @@ export function withSuspensionBugs(kernel: Kernel, bugs: SuspensionBugs): Kernel
 	if (bugs.waitedForAgain) through(["suspend"], (tx) => without(tx, "k"));
 	if (bugs.stepOverwritten) through(["recordStep"], (tx) => without(tx, "p"));
 	if (bugs.partsStayBehind) through(["delete", "tick"], keepingParts);
+	if (bugs.keptSlotLost) through(["complete", "fail", "cancel", "tick", "settle"], (tx) => reading(tx, withoutKept));
 	return { ...kernel, rules: changed };
 }
 
@@ -133,5 +135,8 @@ const leavingOpen = (tx: Tx): Tx =>
 	writing(tx, (key, record) =>
 		key.startsWith("wp_") && (record as WaitpointRecord).closedBy === "suspension" ? null : record,
 	);
+
+const withoutKept: Misreading = (key, record) =>
+	record && isExecution(key) ? { as: amend(record as ExecutionRecord, { kept: null }) } : undefined;
 
 const keepingParts = (tx: Tx): Tx => bent(tx, { remove: (key: string) => key.startsWith("wp_") || tx.remove(key) });

@@ -12,7 +12,7 @@ import type { Told } from "./fold.ts";
 import { Lasting } from "./lasting.ts";
 import type { SimPartition } from "./sim-store.ts";
 import { Violation } from "./violation.ts";
-import { WatchedParts } from "./watched-parts.ts";
+import { hasGoneOn, WatchedParts } from "./watched-parts.ts";
 
 /** Until others see to what the engine did not that minds a partition, and what the store takes. */
 const OVERDUE_MS = 3000 + 1500;
@@ -168,7 +168,7 @@ export class SuspensionWatch {
 			return;
 		}
 		this.onSeen?.("already satisfied");
-		if (suspension.endedAt === 0) throw new Violation(`${id} was told that ${suspensionId} is over, and it is not`);
+		if (!hasGoneOn(suspension)) throw new Violation(`${id} was told that ${suspensionId} is over, and it is not`);
 		const expected = parts.handedOver(number);
 		const given = signals.map((signal) => signal.id).sort();
 		if (String(given) !== String(expected))
@@ -188,6 +188,9 @@ export class SuspensionWatch {
 		const expected = states.flatMap((state) => {
 			if (state?.lease?.id !== leaseId) return [];
 			const { suspensions, generation } = partsOf(state);
+			// What a suspension had counted that was cut short passes on to the next.
+			const isCutShort = parts.suspensions.get(suspensions)?.endedBy === "execution_ended";
+			if (isCutShort && parts.suspensions.has(suspensions + 1)) return [given];
 			const isOfNow = parts.suspensions.get(suspensions)?.generation === generation;
 			return [isOfNow ? String(parts.handedOver(suspensions)) : ""];
 		});

@@ -10,8 +10,9 @@ import { Violation } from "./violation.ts";
 const SENT_MS = 86_400_000;
 const MAX_SIGNALS = 10_000;
 
-/** Signals that somebody was told to have counted, or to be kept until they do. */
-const KEPT_EFFECTS: readonly string[] = ["appended", "buffered", "resumed"];
+/** Whether what waited went on. A suspension that ended its execution, or with it, has answered nothing. */
+export const hasGoneOn = ({ endedBy, timeoutBehavior }: SuspensionRecord): boolean =>
+	["satisfied", "resumed", "admitted"].includes(endedBy) || (endedBy === "timeout" && timeoutBehavior === "resume");
 
 /** The waitpoints, signals, suspensions and steps of one execution, as a watcher of commits knows them. */
 export class WatchedParts {
@@ -95,7 +96,12 @@ export class WatchedParts {
 	#checkKeyIsNew(number: number, { idempotencyKey, generation }: SuspensionRecord): void {
 		if (idempotencyKey === "") return;
 		for (const [other, known] of this.suspensions)
-			if (other !== number && known.idempotencyKey === idempotencyKey && known.generation === generation)
+			if (
+				other !== number &&
+				known.idempotencyKey === idempotencyKey &&
+				known.generation === generation &&
+				hasGoneOn(known)
+			)
 				throw new Violation(`${this.id}: suspensions ${other} and ${number} are both under ${idempotencyKey}`);
 	}
 
@@ -175,7 +181,8 @@ export class WatchedParts {
 		const ids = new Set(current.waitpoints.map(({ id }) => id));
 		for (const [number, signal] of this.signals) {
 			if (!ids.has(signal.waitpointId) || signal.suspension === suspension?.number) continue;
-			if (KEPT_EFFECTS.includes(signal.effect))
+			// What counted for a suspension that its execution's end cut short counts for the next.
+			if (signal.suspension === 0 || signal.leaves.length > 0)
 				throw new Violation(`${this.id}: signal ${number} was overlooked by suspension ${suspension?.number}`);
 		}
 	}

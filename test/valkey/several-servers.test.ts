@@ -70,6 +70,29 @@ describe.runIf(hasValkey())("two servers on one store behave as one", () => {
 		await worker.stop();
 	});
 
+	test("keys that rotate at one count at the other at once", async () => {
+		const { id } = await here.ff.submit("work", {}, { lane: "signed" });
+		const [claimed] = await there.ff.backend.leases.claim({ lanes: ["signed"], workerId: "w", instanceId: "i" });
+		const fence = { leaseId: claimed?.lease.id ?? "", epoch: claimed?.lease.epoch ?? 0 };
+		const waitpoint = await there.ff.backend.leases.createWaitpoint(id, { fence, key: "door" });
+		const tokens = [waitpoint.token];
+		for (let n = 0; n < 20; n++) {
+			const [rotating, other] = n % 2 ? [here, there] : [there, here];
+			const { kid } = await rotating.ff.rotateWaitpointSecret();
+			const { token } = await rotating.ff.backend.waitpoints.token(id, waitpoint.id);
+			expect(token.startsWith(`${kid}.`)).toBe(true);
+			tokens.push(token);
+			const signal = { waitpointId: waitpoint.id, token, name: "knock" };
+			expect(await other.ff.backend.waitpoints.signal(id, signal)).toMatchObject({ status: "accepted" });
+			// By now it has read the ring, if it had not heard before.
+			expect((await other.ff.backend.waitpoints.token(id, waitpoint.id)).token).toBe(token);
+		}
+		for (const token of tokens) {
+			const signal = { waitpointId: waitpoint.id, token, name: "knock" };
+			expect(await here.ff.backend.waitpoints.signal(id, signal)).toMatchObject({ status: "accepted" });
+		}
+	});
+
 	test("events of work that ends at one are followed at the other", async () => {
 		const { id } = await here.ff.submit("work", {}, { lane: "followed" });
 		const followed = (async () => {

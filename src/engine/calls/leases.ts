@@ -6,6 +6,7 @@ import { errorBody, FlowFabricError } from "../../contract/errors.ts";
 import { checkDimensions } from "../../contract/guards.ts";
 import { slotOfGivenId } from "../../contract/ids.ts";
 import type {
+	AppendedFrames,
 	ClaimedExecution,
 	CompletedItem,
 	GrantView,
@@ -17,8 +18,10 @@ import type {
 	WorkerNotice,
 } from "../../contract/replies.ts";
 import type { RecordStepRequest } from "../../contract/steps.ts";
+import { type AppendFramesRequest, appendFramesRequest } from "../../contract/streams.ts";
 import {
 	type CreateWaitpointRequest,
+	checkWaitpointKey,
 	createWaitpointRequest,
 	type SuspendRequest,
 	suspendRequest,
@@ -39,6 +42,7 @@ import { asValue, bodyHash, contentOf, inlineValue, pack } from "../payloads.ts"
 import { signalsOf, signalsOfLast } from "../reading/signals.ts";
 import { claimedView } from "../reading/views.ts";
 import { withTokens } from "../reading/waitpoints.ts";
+import { givenFrame } from "../streams/given-frame.ts";
 import { checkDelayUntil } from "../submission.ts";
 import { reportUsage } from "./budgets.ts";
 import type { Session } from "./session.ts";
@@ -268,6 +272,7 @@ export class LocalLeases implements LeaseCalls {
 				details: { field: "timeoutMs" },
 			});
 		}
+		for (const [n, { key }] of waitpoints.entries()) checkWaitpointKey(`waitpoints[${n}].key`, key);
 		const read = readCondition(condition);
 		const said = { ...given, condition: read, waitpoints };
 		const outcome = await this.#session.run("suspend", {
@@ -290,6 +295,7 @@ export class LocalLeases implements LeaseCalls {
 
 	async createWaitpoint(id: string, request: CreateWaitpointRequest) {
 		const { fence, key, expiresMs } = createWaitpointRequest.check(request);
+		checkWaitpointKey("key", key);
 		const { waitpoint, created } = await this.#session.run("createWaitpoint", {
 			op: "createWaitpoint",
 			executionId: id,
@@ -300,6 +306,17 @@ export class LocalLeases implements LeaseCalls {
 		});
 		const [opened] = await withTokens(this.#session, id, [waitpoint]);
 		return { ...(opened as OpenedWaitpoint), created };
+	}
+
+	async appendFrames(id: string, request: AppendFramesRequest): Promise<AppendedFrames> {
+		const { fence, frames } = appendFramesRequest.check(request);
+		const { ok: _, ...reply } = await this.#session.run("appendFrames", {
+			op: "appendFrames",
+			executionId: id,
+			...(fence ? { fence } : undefined),
+			frames: frames.map(givenFrame),
+		});
+		return reply;
 	}
 
 	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void {

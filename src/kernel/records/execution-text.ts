@@ -8,6 +8,7 @@ import {
 	type Lease,
 	type LeaseEnd,
 	makeExecution,
+	noParts,
 } from "./execution.ts";
 import { parseDocument } from "./record.ts";
 import { stateCode, stateOf } from "./state-code.ts";
@@ -134,7 +135,8 @@ export function decodeExecution(key: string, doc: string): ExecutionRecord {
 		else (unknown ??= {})[name] = stored[name];
 	}
 	record.unknown = unknown;
-	const { input, attempt, lease, lastLease } = record;
+	const { input, attempt, lease, lastLease, parts } = record;
+	if (isObject(parts)) record.parts = { ...noParts, ...parts };
 	if (isObject(input)) record.input = payloadOf(input);
 	if (isObject(attempt)) {
 		setApart(attempt, ATTEMPT_FIELDS);

@@ -140,6 +140,8 @@ export interface Parts {
 	/** Signals there are, of all generations, and how many there were when this one began. */
 	signals: number;
 	signalsBefore: number;
+	/** Attempts up to this one may have a stream. */
+	streams: number;
 	/** The numbers of the signals its last suspension ended by, while these are few; left out when they are to be looked up. */
 	handed?: readonly number[];
 	/** Recorded steps of this generation, and their bytes. */
@@ -304,6 +306,7 @@ export const noParts: Parts = Object.freeze({
 	waitpoints: 0,
 	signals: 0,
 	signalsBefore: 0,
+	streams: 0,
 	steps: 0,
 	stepBytes: 0,
 });

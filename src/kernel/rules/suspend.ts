@@ -13,7 +13,7 @@ import type { WaitpointRecord } from "../records/waitpoint.ts";
 import { waitpointKey } from "../records/waitpoint.ts";
 import { type Condition, conditionFault } from "../suspension/condition.ts";
 import { replayEarly } from "../suspension/early-signals.ts";
-import { handing } from "../suspension/handing-over.ts";
+import { handing, hasGoneOn } from "../suspension/handing-over.ts";
 import type { SuspensionReason } from "../suspension/reasons.ts";
 import { beginSuspension, enterSuspension, type SuspensionTerms } from "../suspension/suspending.ts";
 import { leaveWaitpoints, MOST_WAITPOINTS, openWaitpoint } from "../suspension/waitpoints.ts";
@@ -113,7 +113,8 @@ function earlierAnswer(tx: Tx, record: ExecutionRecord, command: SuspendCommand)
 		const name = suspensionNameKey(id, generation, idempotencyKey);
 		const number = (suspensions === 0 ? tx.getFresh(name) : tx.get(name))?.number;
 		const known = number === undefined ? undefined : tx.get(suspensionKey(id, number));
-		return number !== undefined && known ? answerOf(tx, known, number, "already_satisfied") : undefined;
+		const isOver = known !== undefined && hasGoneOn(known);
+		return number !== undefined && isOver ? answerOf(tx, known, number, "already_satisfied") : undefined;
 	}
 	if (suspensions === 0) return undefined;
 	const last = tx.get(suspensionKey(id, suspensions));

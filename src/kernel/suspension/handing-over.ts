@@ -34,3 +34,10 @@ export const hasEndedBy = (
 	{ endedBy, satisfiedBy }: SuspensionRecord,
 	{ leaves }: Pick<SignalRecord, "leaves">,
 ): boolean => endedBy !== "satisfied" || leaves.some((leaf) => satisfiedBy.includes(leaf));
+
+/**
+ * Whether an execution went on after a suspension. One that ended its execution, or ended with it, has answered nothing:
+ * in a replay that keeps what there was it is waited for once more.
+ */
+export const hasGoneOn = ({ endedBy, timeoutBehavior }: SuspensionRecord): boolean =>
+	endedBy === "timeout" ? timeoutBehavior === "resume" : endedBy !== "" && endedBy !== "execution_ended";

@@ -47,7 +47,9 @@ export function beginSuspension(
 	const [uuid = "", ...uuids] = terms.uuids;
 	const number = before.suspensions + 1;
 	const first = terms.keys[0];
-	let parts: Parts = { ...before, suspensions: number };
+	// What was handed over is so until the next suspension.
+	const { handed: _, ...kept } = before;
+	let parts: Parts = { ...kept, suspensions: number };
 	const earlier: string[] = [];
 	const waitpoints = terms.keys.map((key, n) => {
 		const active = { suspension: number, activatedAt: now, signalNames: signalNamesAt(terms.condition, key, first) };

@@ -20,6 +20,8 @@ export interface ImportOptions {
 	 * keeps a copy of.
 	 */
 	partitionOf(key: string): number | undefined;
+	/** Records that a store which was never used may have already; one that is imported takes their place. */
+	isReplaced?(key: string): boolean;
 }
 
 /**
@@ -32,7 +34,7 @@ export async function importStore(
 	lines: AsyncIterable<string> | Iterable<string>,
 	options: ImportOptions,
 ): Promise<Counts> {
-	await refuseUnlessEmpty(store);
+	const replaced = await refuseUnlessEmpty(store, options);
 	const sender = new UnitSender(store, `import-${randomUUID()}`);
 	const counts: Counts = { records: 0, blobs: 0, events: 0 };
 	let unpacker: Unpacker | undefined;
@@ -45,7 +47,7 @@ export async function importStore(
 		if ("flowfabric" in line) {
 			if (unpacker) throw new ImportError("is a second header", number);
 			checkHeader(line, options.format, number);
-			unpacker = new Unpacker(line, store.partitions, options);
+			unpacker = new Unpacker(line, store.partitions, options, replaced);
 		} else if (!unpacker) {
 			throw new ImportError("must be the header of an export", number);
 		} else if ("end" in line) {
@@ -66,13 +68,16 @@ class Unpacker {
 	readonly #header: HeaderLine;
 	readonly #partitions: number;
 	readonly #options: ImportOptions;
+	/** Versions of what is there already. */
+	readonly #replaced: ReadonlyMap<string, number>;
 	/** Keys with copies everywhere that were written everywhere already. */
 	readonly #copied = new Set<string>();
 
-	constructor(header: HeaderLine, partitions: number, options: ImportOptions) {
+	constructor(header: HeaderLine, partitions: number, options: ImportOptions, replaced: ReadonlyMap<string, number>) {
 		this.#header = header;
 		this.#partitions = partitions;
 		this.#options = options;
+		this.#replaced = replaced;
 	}
 
 	unpack(line: RecordLine | BlobLine | EventLine, number: number): [partition: number, unit: Unit][] {
@@ -113,7 +118,7 @@ class Unpacker {
 		const key = line.record;
 		const doc = this.#header.format < format.format ? this.#migrate(line, number) : line.doc;
 		const indexAdded = format.indexOf(key, doc).map(({ queue, score }) => ({ queue, score, key }));
-		return unitOf({ expected: [[key, 0]], put: [{ key, doc }], indexAdded });
+		return unitOf({ expected: [[key, this.#replaced.get(key) ?? 0]], put: [{ key, doc }], indexAdded });
 	}
 
 	#migrate({ record, doc }: RecordLine, number: number): string {
@@ -150,21 +155,27 @@ function checkEnd(told: Counts, found: Counts, line: number): void {
 	}
 }
 
-async function refuseUnlessEmpty(store: Store): Promise<void> {
+/** The versions of what is there and does not count. */
+async function refuseUnlessEmpty(store: Store, { isReplaced }: ImportOptions): Promise<Map<string, number>> {
+	const replaced = new Map<string, number>();
 	for (let partition = 0; partition < store.partitions; partition++) {
 		const [{ commit }, { logs }, { queues }] = await Promise.all([
 			store.lastCommit(partition),
 			store.logs(partition),
 			store.queues(partition, ""),
 		]);
-		const empty = commit === 0 || (await isEmpty(allRecords(store, partition, 1), allBlobKeys(store, partition, 1)));
-		if (!empty || logs.length + queues.length > 0) {
-			throw new ImportError(`the store is not empty: partition ${partition} holds something; import into a new one`);
+		let isEmpty = logs.length + queues.length === 0;
+		for await (const { key, version } of commit > 0 ? allRecords(store, partition, 1) : []) {
+			if (isReplaced?.(key)) replaced.set(key, version);
+			else isEmpty = false;
+			if (!isEmpty) break;
 		}
+		for await (const _ of commit > 0 && isEmpty ? allBlobKeys(store, partition, 1) : []) {
+			isEmpty = false;
+			break;
+		}
+		if (!isEmpty)
+			throw new ImportError(`the store is not empty: partition ${partition} holds something; import into a new one`);
 	}
-}
-
-async function isEmpty(...all: AsyncIterable<unknown>[]): Promise<boolean> {
-	for (const one of all) for await (const _ of one) return false;
-	return true;
+	return replaced;
 }

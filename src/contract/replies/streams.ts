@@ -1,0 +1,47 @@
+import Type, { type Static } from "typebox";
+import { FRAME_MODES } from "../../kernel/records/stream.ts";
+import { CLOSE_REASONS } from "../../kernel/streams/closing.ts";
+import { at, count, one } from "./parts.ts";
+
+/** What is told of the streams of attempts. */
+
+const optional = Type.Optional;
+
+export const frame = Type.Object({
+	id: Type.String(),
+	at,
+	type: Type.String(),
+	mode: one(FRAME_MODES),
+	attempt: count,
+	epoch: count,
+	text: optional(Type.String()),
+	payloadBase64: optional(Type.String()),
+	patch: optional(Type.Unknown()),
+	seq: optional(count),
+});
+
+/** A piece of what a handler told while it ran. */
+export interface FrameView extends Static<typeof frame> {}
+
+const closing = { closedAt: optional(at), closeReason: optional(one(CLOSE_REASONS)) };
+
+export const framePage = Type.Object({
+	frames: Type.Array(frame),
+	nextFrom: optional(Type.String({ description: "Where to read on; left out at the end" })),
+	...closing,
+});
+
+/** Frames of a stream. Without frames and `closedAt` it is still open. */
+export interface FramePage extends Static<typeof framePage> {}
+
+export const appended = Type.Object({
+	lastId: Type.String(),
+	frameCount: count,
+	summaryVersion: optional(count),
+});
+export interface AppendedFrames extends Static<typeof appended> {}
+
+export const summary = Type.Object({ document: Type.Unknown(), version: count, updatedAt: at });
+
+/** The document that the patches of a stream come to. */
+export interface SummaryView extends Static<typeof summary> {}

@@ -1,0 +1,92 @@
+import Type, { type Static } from "typebox";
+import { FRAME_MODES, type FrameMode } from "../kernel/records/stream.ts";
+import { base64, fence, integer, text } from "./fields.ts";
+import { shape } from "./validate.ts";
+
+/** Requests about the streams of attempts. */
+
+const strict = { additionalProperties: false, allowed: "must be an object" };
+
+export const MAX_FRAME_BYTES = 64 * 1024;
+export const MAX_FRAMES_AT_ONCE = 1000;
+export const MAX_TAIL_WAIT_MS = 30_000;
+export const MAX_FRAMES_READ = 10_000;
+
+const frame = Type.Object(
+	{
+		type: Type.Optional(text(1, 64, "What kind of frame it is (text, data or patch)")),
+		mode: Type.Optional(
+			Type.Unsafe<FrameMode>(
+				Type.Enum([...FRAME_MODES], {
+					description: "How long it is kept (durable)",
+					allowed: `must be one of ${FRAME_MODES.join(", ")}`,
+				}),
+			),
+		),
+		text: Type.Optional(Type.String({ allowed: "must be a string" })),
+		payloadBase64: Type.Optional(base64),
+		patch: Type.Optional(Type.Unknown({ description: "A JSON Merge Patch (RFC 7396), of a summary frame" })),
+		seq: Type.Optional(
+			integer(1, Number.MAX_SAFE_INTEGER, "Ascending within a lease: a frame sent again is not kept twice"),
+		),
+		ttlMs: Type.Optional(integer(1, 3_600_000, "How long a frame of best effort is shown (60000)")),
+	},
+	strict,
+);
+export type FrameRequest = Static<typeof frame>;
+
+export const appendFramesRequest = shape(
+	Type.Object(
+		{
+			fence: Type.Optional(fence),
+			frames: Type.Array(frame, {
+				minItems: 1,
+				maxItems: MAX_FRAMES_AT_ONCE,
+				allowed: `must be an array of 1 to ${MAX_FRAMES_AT_ONCE} frames`,
+			}),
+		},
+		strict,
+	),
+);
+export type AppendFramesRequest = Static<typeof appendFramesRequest.schema>;
+
+const frameIdField = Type.String({
+	pattern: "^(0|[1-9][0-9]{0,14})-(0|[1-9][0-9]{0,4})$",
+	description: "Id of a frame",
+	allowed: "must be the id of a frame",
+});
+
+export const readFramesRequest = shape(
+	Type.Object(
+		{
+			from: Type.Optional(frameIdField),
+			to: Type.Optional(frameIdField),
+			limit: Type.Optional(integer(1, MAX_FRAMES_READ, "Most frames on a page (1000)")),
+		},
+		strict,
+	),
+);
+export type ReadFramesRequest = Static<typeof readFramesRequest.schema>;
+
+const after = Type.String({
+	pattern: "^(start|end|(0|[1-9][0-9]{0,14})-(0|[1-9][0-9]{0,4}))$",
+	description: "Frames behind this one; start for all, end for those that come from now on (start)",
+	allowed: "must be the id of a frame, start or end",
+});
+
+export const tailFramesRequest = shape(
+	Type.Object(
+		{
+			after: Type.Optional(after),
+			waitMs: Type.Optional(integer(0, MAX_TAIL_WAIT_MS, "How long to wait for frames (0)")),
+			limit: Type.Optional(integer(1, MAX_FRAMES_READ, "Most frames on a page (1000)")),
+		},
+		strict,
+	),
+);
+export type TailFramesRequest = Static<typeof tailFramesRequest.schema>;
+
+/** How far a reader that follows a stream has come. */
+export const followFramesRequest = shape(Type.Object({ after: Type.Optional(after) }, strict));
+
+export const attemptIndex = shape(Type.Object({ attempt: integer(0, 1_000_000, "Index of an attempt") }, strict));

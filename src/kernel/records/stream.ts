@@ -1,0 +1,87 @@
+import { type Key, makeRecord } from "./record.ts";
+
+export const FRAME_MODES = ["durable", "summary", "best_effort"] as const;
+export type FrameMode = (typeof FRAME_MODES)[number];
+
+/** Some chunks of one mode that follow each other. */
+export interface ChunkGroup {
+	/** The first and the last of them. */
+	from: number;
+	to: number;
+	/** How many chunks there are, and frames in them. */
+	chunks: number;
+	frames: number;
+	/** When the last of its frames is no longer shown; 0 for never. */
+	until: number;
+}
+
+/** What is kept of one mode, oldest first. */
+export interface ModeLog {
+	/** Frames there ever were. */
+	total: number;
+	/** Frames that are kept. */
+	kept: number;
+	groups: readonly ChunkGroup[];
+}
+
+export const emptyLog: ModeLog = Object.freeze({ total: 0, kept: 0, groups: Object.freeze([]) });
+
+/** How fast frames of a mode come, as far as that is known. */
+export interface FrameRate {
+	/** Since when those are counted that come now. */
+	since: number;
+	count: number;
+	/** Frames a second before that. */
+	perSecond: number;
+}
+
+/**
+ * The stream of an attempt. What is appended together is a chunk, kept as bytes under its number, apart for each mode; this
+ * tells which there are.
+ */
+export interface StreamRecord {
+	/** The number of the next chunk. */
+	next: number;
+	/** The id of the last frame; empty before the first. */
+	lastId: string;
+	durable: ModeLog;
+	summary: ModeLog;
+	bestEffort: ModeLog;
+	rate: FrameRate | null;
+	/** The last sequence number of a client, and the lease it belongs to. */
+	seq: number;
+	epoch: number;
+}
+
+export const streamDefaults: StreamRecord = {
+	next: 0,
+	lastId: "",
+	durable: emptyLog,
+	summary: emptyLog,
+	bestEffort: emptyLog,
+	rate: null,
+	seq: 0,
+	epoch: 0,
+};
+
+export const streamKey = (executionId: string, attempt: number): Key<StreamRecord> => `${executionId}/h${attempt}`;
+
+export const makeStream = (fields: Partial<StreamRecord>): StreamRecord => makeRecord(streamDefaults, fields);
+
+const MODE_LETTERS: Record<FrameMode, string> = { durable: "", summary: "s", best_effort: "b" };
+
+/** Where the bytes of a chunk are kept. */
+export const chunkKey = (executionId: string, attempt: number, chunk: number, mode: FrameMode): string =>
+	`${executionId}/f${attempt}.${chunk}${MODE_LETTERS[mode]}`;
+
+/** The document that the summary frames of an attempt come to. */
+export interface SummaryRecord {
+	/** As JSON. */
+	document: string;
+	version: number;
+	updatedAt: number;
+}
+
+export const summaryDefaults: SummaryRecord = { document: "", version: 0, updatedAt: 0 };
+
+export const summaryKey = (executionId: string, attempt: number): Key<SummaryRecord> => `${executionId}/y${attempt}`;

@@ -1,0 +1,111 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { FlowFabricError } from "../../contract/errors.ts";
+import * as replies from "../../contract/replies/streams.ts";
+import * as shapes from "../../contract/streams.ts";
+import { BODY_LIMIT } from "../bodies.ts";
+import { invalid } from "../errors.ts";
+import { PendingCall } from "../pending-call.ts";
+import { readQuery } from "../query.ts";
+import type { ServerContext } from "../server-context.ts";
+import { Tail } from "../sse.ts";
+import { waitInQuery, wantsStream } from "./execution-waits.ts";
+import { idOf, inArea, type Route } from "./route.ts";
+
+/** What handlers tell while they run. */
+export function streamRoutes(context: ServerContext): Route[] {
+	return inArea("streams", [
+		{
+			name: "POST /v1/executions/:id/frames",
+			summary: "Append to the stream of the attempt; frames with a sequence number may be sent again",
+			body: shapes.appendFramesRequest.schema,
+			bodyLimit: BODY_LIMIT,
+			replies: { 200: replies.appended },
+			handle: (request) => request.principal.backend.leases.appendFrames(idOf(request), request.body as never),
+		},
+		{
+			name: "GET /v1/executions/:id/attempts/:n/stream",
+			summary: "Frames of a range, oldest first",
+			query: shapes.readFramesRequest,
+			replies: { 200: replies.framePage },
+			handle: (request) =>
+				pooled(context, () =>
+					request.principal.backend.streams.read(
+						idOf(request),
+						attemptOf(request),
+						readQuery(request.query, shapes.readFramesRequest),
+					),
+				),
+		},
+		{
+			name: "GET /v1/executions/:id/attempts/:n/stream/tail",
+			summary: "Frames behind one, as soon as there are some; with Accept: text/event-stream as they come",
+			query: shapes.tailFramesRequest,
+			replies: { 200: replies.framePage },
+			waitMs: waitInQuery,
+			streams: true,
+			handle: (request, reply) =>
+				wantsStream(request) ? follow(context, request, reply) : tail(context, request, reply),
+		},
+		{
+			name: "GET /v1/executions/:id/attempts/:n/summary",
+			summary: "The document that the patches of an attempt come to",
+			replies: { 200: replies.summary },
+			handle: (request) => request.principal.backend.streams.summary(idOf(request), attemptOf(request)),
+		},
+	]);
+}
+
+function attemptOf({ params }: FastifyRequest): number {
+	const { n } = params as { n: string };
+	if (!/^(0|[1-9][0-9]{0,6})$/.test(n)) throw invalid("attempt", "must be the index of an attempt");
+	return Number(n);
+}
+
+async function pooled<T>({ pools }: ServerContext, call: () => Promise<T>): Promise<T> {
+	pools.stream_ops.take();
+	try {
+		return await call();
+	} finally {
+		pools.stream_ops.give();
+	}
+}
+
+async function tail(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+	const query = readQuery(request.query, shapes.tailFramesRequest);
+	const { streams } = request.principal.backend;
+	const call = new PendingCall(reply, context.waiting);
+	try {
+		return await pooled(context, () => streams.tail(idOf(request), attemptOf(request), query, call.signal));
+	} finally {
+		call.leave();
+	}
+}
+
+/** Every frame is an event with its id, so that a reader that comes back names the last it saw. */
+async function follow(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+	const { after, limit, waitMs } = readQuery(request.query, shapes.tailFramesRequest);
+	if (limit !== undefined || waitMs !== undefined)
+		throw invalid(limit === undefined ? "waitMs" : "limit", "is for pages, not for a stream");
+	const seen = request.headers["last-event-id"];
+	const from = typeof seen === "string" && seen !== "" ? seen : after;
+	const { streams } = request.principal.backend;
+	const [id, attempt] = [idOf(request), attemptOf(request)];
+	const options = from === undefined ? {} : { after: from };
+	// Refused before the stream begins, while there is still a status to refuse with.
+	await streams.tail(id, attempt, { ...options, limit: 1 });
+	context.pools.stream_tails.take();
+	const tailing = new Tail(reply, context.tails);
+	try {
+		for await (const page of streams.follow(id, attempt, { ...options, signal: tailing.signal })) {
+			for (const frame of page.frames) tailing.send("frame", frame, frame.id);
+			if (page.closedAt !== undefined && page.nextFrom === undefined)
+				tailing.send("closed", { closedAt: page.closedAt, closeReason: page.closeReason });
+			await tailing.drained();
+		}
+		tailing.finish();
+	} catch (error) {
+		tailing.end(error instanceof FlowFabricError ? error : new FlowFabricError("internal"));
+	} finally {
+		context.pools.stream_tails.give();
+	}
+}
