@@ -20,7 +20,7 @@ export interface Hosted {
 /** Opens the store, then listens; what was opened is closed again when the rest does not work out. */
 export async function host(settings: ServerSettings, log: Logger): Promise<Hosted> {
 	const { store, partitions, retentionMs, sweepMs, waitpointGraceMs, waitpointSecretHex, publicUrl } = settings;
-	const { listen, apiToken, tokens, corsOrigins, openMetrics } = settings;
+	const { listen, apiToken, tokens, corsOrigins, openMetrics, maxConcurrentStreamOps } = settings;
 	const backend = await openBackend(store, {
 		retentionMs,
 		sweepMs,
@@ -43,6 +43,7 @@ export async function host(settings: ServerSettings, log: Logger): Promise<Hoste
 			...(tokens === undefined ? undefined : { tokens }),
 			...(corsOrigins === undefined ? undefined : { corsOrigins }),
 			openMetrics,
+			pools: { stream_ops: maxConcurrentStreamOps },
 			log,
 			storeName: withoutPassword(store),
 		});

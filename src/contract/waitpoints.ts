@@ -1,5 +1,6 @@
 import Type, { type Static } from "typebox";
 import { TIMEOUT_BEHAVIORS, type TimeoutBehavior } from "../kernel/records/execution.ts";
+import { budgetOfWaitpoint } from "../kernel/suspension/budget-pause.ts";
 import type { Condition } from "../kernel/suspension/condition.ts";
 import { SUSPENSION_REASONS, type SuspensionReason } from "../kernel/suspension/reasons.ts";
 import { FlowFabricError } from "./errors.ts";
@@ -121,6 +122,15 @@ export function checkSource(source: SignalRequest["source"]): void {
 	throw new FlowFabricError("invalid_input", {
 		message: `source.type: must not be ${RESERVED_SOURCES.join(" or ")}, which the engine itself says of approvals and timeouts`,
 		details: { field: "source.type" },
+	});
+}
+
+/** The waitpoint of a budget is the budget's own: whoever could open it would have the token by which it is raised. */
+export function checkWaitpointKey(field: string, key: string): void {
+	if (budgetOfWaitpoint(key) === undefined) return;
+	throw new FlowFabricError("invalid_input", {
+		message: `${field}: must not begin with budget:, which is for budgets that ask`,
+		details: { field },
 	});
 }
 

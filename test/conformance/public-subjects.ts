@@ -1,9 +1,11 @@
 import { administrationCases } from "./public-cases/administration.ts";
+import { approvalCases } from "./public-cases/approvals.ts";
 import { badBudgetCases } from "./public-cases/bad-budgets.ts";
 import { badCallCases } from "./public-cases/bad-calls.ts";
 import { badCreateCases } from "./public-cases/bad-creates.ts";
 import { batchCases } from "./public-cases/batches.ts";
 import { budgetAdmissionCases } from "./public-cases/budget-admission.ts";
+import { budgetPauseCases } from "./public-cases/budget-pauses.ts";
 import { budgetCases } from "./public-cases/budgets.ts";
 import { bulkCases } from "./public-cases/bulk.ts";
 import { cancelCases } from "./public-cases/cancelling.ts";
@@ -26,6 +28,7 @@ import { handlerStepCases } from "./public-cases/handler-steps.ts";
 import { handlerWaitCases } from "./public-cases/handler-waits.ts";
 import { historyCases } from "./public-cases/histories.ts";
 import { idempotencyCases } from "./public-cases/idempotency.ts";
+import { keptSlotCases } from "./public-cases/kept-slots.ts";
 import { keyCases } from "./public-cases/keys.ts";
 import { laneStateCases } from "./public-cases/lane-states.ts";
 import { laneCases } from "./public-cases/lanes.ts";
@@ -47,6 +50,7 @@ import { routeCases } from "./public-cases/routes.ts";
 import { signalCases } from "./public-cases/signals.ts";
 import { situationCases } from "./public-cases/situations.ts";
 import { stepCases } from "./public-cases/steps.ts";
+import { suspendedEndCases } from "./public-cases/suspended-ends.ts";
 import { suspendingCases } from "./public-cases/suspending.ts";
 import { suspensionTimeoutCases } from "./public-cases/suspension-timeouts.ts";
 import { tagCases } from "./public-cases/tags.ts";
@@ -112,6 +116,10 @@ const always: Subjects = {
 	signals: signalCases,
 	"replayed waits": replayedWaitCases,
 	"suspension timeouts": suspensionTimeoutCases,
+	approvals: approvalCases,
+	"suspended ends": suspendedEndCases,
+	"budget pauses": budgetPauseCases,
+	"kept slots": keptSlotCases,
 	administration: administrationCases,
 	keys: keyCases,
 	"bad creates": badCreateCases,

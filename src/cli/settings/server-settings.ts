@@ -103,6 +103,14 @@ export const SERVER_SETTINGS = {
 		allowed: "must be tags such as team:a separated by commas",
 		parse: listOf((each) => /^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*:/.test(each)),
 	},
+	maxConcurrentStreamOps: {
+		env: "FF_MAX_CONCURRENT_STREAM_OPS",
+		flag: "--max-concurrent-stream-ops <count>",
+		about: "how many reads of streams, waiting ones among them, may be under way at once; one more is refused",
+		byDefault: "64",
+		allowed: "must be an integer from 1 to 1000000",
+		parse: wholeNumber(1, 1_000_000),
+	},
 	corsOrigins: {
 		env: "FF_CORS_ORIGINS",
 		flag: "--cors-origins <list>",

@@ -21,6 +21,7 @@ import type { RecordStepRequest } from "../../contract/steps.ts";
 import { type AppendFramesRequest, appendFramesRequest } from "../../contract/streams.ts";
 import {
 	type CreateWaitpointRequest,
+	checkWaitpointKey,
 	createWaitpointRequest,
 	type SuspendRequest,
 	suspendRequest,
@@ -271,6 +272,7 @@ export class LocalLeases implements LeaseCalls {
 				details: { field: "timeoutMs" },
 			});
 		}
+		for (const [n, { key }] of waitpoints.entries()) checkWaitpointKey(`waitpoints[${n}].key`, key);
 		const read = readCondition(condition);
 		const said = { ...given, condition: read, waitpoints };
 		const outcome = await this.#session.run("suspend", {
@@ -293,6 +295,7 @@ export class LocalLeases implements LeaseCalls {
 
 	async createWaitpoint(id: string, request: CreateWaitpointRequest) {
 		const { fence, key, expiresMs } = createWaitpointRequest.check(request);
+		checkWaitpointKey("key", key);
 		const { waitpoint, created } = await this.#session.run("createWaitpoint", {
 			op: "createWaitpoint",
 			executionId: id,

@@ -1,5 +1,6 @@
 import type { WaitpointCalls } from "../../contract/backend.ts";
 import { patchBudgetRequest } from "../../contract/budgets.ts";
+import { isJson } from "../../contract/content-types.ts";
 import { FlowFabricError } from "../../contract/errors.ts";
 import { DEFAULT_LIMIT } from "../../contract/fields.ts";
 import { slotOfGivenId } from "../../contract/ids.ts";
@@ -108,7 +109,7 @@ export class LocalWaitpoints implements WaitpointCalls {
 		const { actor } = this.#session.caller;
 		const { budget } = record.suspension ?? {};
 		if (budget !== undefined && (waitpoint ?? budgetWaitpoint(budget)) === budgetWaitpoint(budget))
-			await this.#raiseBudget(record.namespace, budget, name, content);
+			await raiseBudget(this.#session, record.namespace, budget, name, content);
 		const said: Said = { name, source: { type: "operator", identity: identity ?? actor }, actor };
 		const { status, signalId, effect } = await this.#session.run("approve", {
 			op: "approve",
@@ -153,9 +154,11 @@ export class LocalWaitpoints implements WaitpointCalls {
 		content: Content | undefined,
 	): Promise<SignalReply> {
 		const { executionId, namespace, key, suspension, closedAt } = waitpoint;
+		// The token is all the authority there is, whoever brings it.
+		const session = this.#session.for({ actor: said.actor });
 		const budget = suspension > 0 && closedAt === 0 ? budgetOfWaitpoint(key) : undefined;
-		if (budget !== undefined) await this.#raiseBudget(namespace, budget, said.name, content);
-		const { status, signalId, effect } = await this.#session.run("signal", {
+		if (budget !== undefined) await raiseBudget(session, namespace, budget, said.name, content);
+		const { status, signalId, effect } = await session.run("signal", {
 			op: "signal",
 			executionId,
 			waitpointId,
@@ -171,19 +174,36 @@ export class LocalWaitpoints implements WaitpointCalls {
 		if (blob) signal.payloadBlob = blob;
 		return signal;
 	}
-
-	/** A yes to a budget that paused work may say by how much it is raised, as a PATCH of it would. */
-	async #raiseBudget(namespace: string, budget: string, name: string, content: Content | undefined): Promise<void> {
-		if (name !== BUDGET_APPROVE || !content?.isJson) return;
-		const said: unknown = JSON.parse(content.text ?? "null");
-		if (typeof said !== "object" || said === null || !("dimensions" in said)) return;
-		const { dimensions } = said as { dimensions: unknown };
-		const changes = patchBudgetRequest.check({ dimensions });
-		await new LocalBudgets(this.#session).patch(budget, changes, { namespace });
-	}
 }
 
 type Said = Omit<SignalContent, "payload" | "payloadBlob" | "uuid">;
 
 /** The id of no waitpoint, read where the given one cannot be: a malformed id costs what any other does. */
 const NOBODY = `wp_${"0".repeat(32)}_0`;
+
+/** A yes to a budget that paused work may say by how much it is raised, as a PATCH of it would. */
+async function raiseBudget(
+	session: Session,
+	namespace: string,
+	budget: string,
+	name: string,
+	content: Content | undefined,
+): Promise<void> {
+	if (name !== BUDGET_APPROVE) return;
+	const said = jsonOf(content);
+	if (typeof said !== "object" || said === null || !("dimensions" in said)) return;
+	const { dimensions } = said as { dimensions: unknown };
+	const changes = patchBudgetRequest.check({ dimensions });
+	await new LocalBudgets(session).patch(budget, changes, { namespace });
+}
+
+/** What was said, if it was said as JSON: a callback may bring anything. */
+function jsonOf(content: Content | undefined): unknown {
+	if (!content || !isJson(content.contentType)) return undefined;
+	const { text = Buffer.from(content.bytes ?? []).toString() } = content;
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+}

@@ -341,18 +341,17 @@ export function signalCases(test: PublicCase): void {
 		]);
 	});
 
-	test("a callback may name its signal; one that does not is whatever is waited for", async (scene) => {
+	test("a callback may name its signal", async (scene) => {
 		const work = await suspended(scene, { condition: { allOf: [{ signal: "a" }, { signal: "b" }] } });
 		const { id, token } = work.at();
-		const bytes = Buffer.from("hello");
+		const said = { token, bytes: Buffer.from("hello"), contentType: "text/plain" };
 		const { waitpoints } = scene.backend;
-		const contentType = "text/plain";
-		expect((await waitpoints.callback(id, { token, bytes, contentType, name: "x" })).effect).toBe("ignored");
-		expect((await waitpoints.callback(id, { token, bytes, contentType, name: "a" })).effect).toBe("appended");
-		expect((await waitpoints.callback(id, { token, bytes, contentType })).effect).toBe("resumed");
+		expect((await waitpoints.callback(id, said)).effect).toBe("ignored");
+		expect((await waitpoints.callback(id, { ...said, name: "a" })).effect).toBe("appended");
+		expect((await waitpoints.callback(id, { ...said, name: "b" })).effect).toBe("resumed");
 		expect((await scene.take()).signals).toMatchObject([
-			{ name: "a", payload: "hello", contentType },
-			{ name: "callback" },
+			{ name: "a", payload: "hello", contentType: "text/plain" },
+			{ name: "b" },
 		]);
 	});
 

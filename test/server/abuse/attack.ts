@@ -110,6 +110,10 @@ export class Attacker {
 			executionId: () => held?.id ?? this.#id(),
 			fence: () => held?.fence ?? { leaseId: `le_${"0".repeat(32)}_0`, epoch: 1 },
 			inputBase64: () => "AAH/",
+			payloadBase64: () => "AAH/",
+			after: (random) => random.pick(["start", "end", "0-0", "3-1"]),
+			from: (random) => random.pick(["0-0", "1-0"]),
+			to: (random) => random.pick(["0-0", "9-0"]),
 			resultBase64: () => "AAH/",
 			contentType: (random) => random.pick(["application/json", "text/plain", "application/octet-stream"]),
 			traceparent: () => `00-${"1".repeat(32)}-${"2".repeat(16)}-01`,
@@ -130,6 +134,7 @@ export class Attacker {
 			if (random.chance(0.1)) return inUrl(oddValue(random));
 			if (random.chance(0.05)) return random.pick(["%", "%00", "..%2f..%2f", "%ff", "a%2fb", ";", "%2e%2e"]);
 			if (name === "instanceId") return "i";
+			if (name === "n") return random.pick(["0", "1"]);
 			return held && random.chance(0.5) ? held : this.#id();
 		});
 	}
