@@ -13,6 +13,7 @@ import { batchSubmit } from "./scenarios/batch-submit.ts";
 import { dispatch } from "./scenarios/dispatch.ts";
 import { lifecycle } from "./scenarios/lifecycle.ts";
 import { SCHEDULING } from "./scheduling-lines.ts";
+import { stepsLines } from "./steps-lines.ts";
 import { suspensionLines } from "./suspension-lines.ts";
 import { openTarget, STORES, type StoreName, type Target } from "./target.ts";
 import { BenchServer, SYNC_MODES, type SyncMode } from "./valkey/bench-server.ts";
@@ -21,9 +22,9 @@ import { VALKEY_SCENARIOS, type ValkeyScenario } from "./valkey/scenarios.ts";
 const HELP = `npm run bench -- [scenario …] [options]
 
 Scenarios: lifecycle, batch-submit, dispatch, backlog, claim-classes, class-lifecycles, head-of-line, fairness, guarded, pause,
-  events, suspension, http-lifecycle, http-get, http-idle, on each store;
+  events, suspension, steps, http-lifecycle, http-get, http-idle, on each store;
   valkey-lifecycle (beside BullMQ), valkey-engines, valkey-dispatch, valkey-growth, valkey-memory, valkey-events,
-  valkey-guarded, valkey-suspension, valkey-idle, on a private server (all when none is named)
+  valkey-guarded, valkey-suspension, valkey-steps, valkey-idle, on a private server (all when none is named)
   --store sqlite|memory   one store instead of both
   --size N                executions per round (default 20000)
   --rounds N              rounds, of which the median counts (default 5)
@@ -47,6 +48,7 @@ const SCENARIOS = [
 	...Object.keys(SCHEDULING),
 	"events",
 	"suspension",
+	"steps",
 	"http-lifecycle",
 	"http-get",
 	"http-idle",
@@ -92,6 +94,7 @@ for (const scenario of scenarios) {
 	if (scenario in VALKEY_SCENARIOS) lines.push(...(await measureValkey(scenario as ValkeyScenario)));
 	else if (scenario === "events") for (const store of stores) lines.push(...(await measureEvents(store)));
 	else if (scenario === "suspension") for (const store of stores) lines.push(...(await measureSuspension(store)));
+	else if (scenario === "steps") for (const store of stores) lines.push(...(await measureSteps(store)));
 	else for (const store of stores) lines.push(await measure(scenario, store));
 }
 const facts = machine({ sqlite: sqliteVersion(), valkey }, wholeNumber("--seed", values.seed));
@@ -142,6 +145,11 @@ async function measureSuspension(store: StoreName): Promise<Line[]> {
 	progress(`suspension on ${store} …`);
 	const idleMs = 1000 * wholeNumber("--idle-seconds", values["idle-seconds"]);
 	return suspensionLines({ store, partitions, rounds, idleMs, progress });
+}
+
+async function measureSteps(store: StoreName): Promise<Line[]> {
+	progress(`steps on ${store} …`);
+	return stepsLines({ store, partitions, rounds, open: () => openTarget(store, partitions), progress });
 }
 
 /** On a server of its own: what one scenario leaves behind must not slow down the next. */

@@ -1,5 +1,6 @@
 import { eventLines } from "../event-lines.ts";
 import type { Line } from "../report.ts";
+import { stepsLines } from "../steps-lines.ts";
 import { valkeySuspensionLines } from "../suspension-lines.ts";
 import { valkeyDispatchLines } from "./dispatch-lines.ts";
 import { valkeyEnginesLines, valkeyHotLine } from "./engines-line.ts";
@@ -26,6 +27,8 @@ export const VALKEY_SCENARIOS = {
 	},
 	"valkey-guarded": valkeyGuardedLines,
 	"valkey-suspension": valkeySuspensionLines,
+	"valkey-steps": ({ server, partitions, rounds, progress }: ValkeyBench): Promise<Line[]> =>
+		stepsLines({ store: "valkey", partitions, rounds, open: () => openOn(server, partitions), progress }),
 	"valkey-idle": async (bench: ValkeyBench): Promise<Line[]> => [await valkeyIdleLine(bench)],
 };
 export type ValkeyScenario = keyof typeof VALKEY_SCENARIOS;

@@ -1,6 +1,8 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../server/version.ts";
 import { type AddCommand, type CommandContext, describeError, exitCodeHelp } from "./command-context.ts";
+import { addApprovals } from "./commands/approvals.ts";
+import { addApprove } from "./commands/approve.ts";
 import { addBench } from "./commands/bench.ts";
 import { addBudgets } from "./commands/budgets.ts";
 import { addCancel } from "./commands/cancel.ts";
@@ -14,7 +16,9 @@ import { addLanes } from "./commands/lanes.ts";
 import { addList } from "./commands/list.ts";
 import { addQuotas } from "./commands/quotas.ts";
 import { addReplay } from "./commands/replay.ts";
+import { addResume } from "./commands/resume.ts";
 import { addServe } from "./commands/serve.ts";
+import { addSignal } from "./commands/signal.ts";
 import { addSubmit } from "./commands/submit.ts";
 import { addWait } from "./commands/wait.ts";
 import { addWorkers } from "./commands/workers.ts";
@@ -34,6 +38,10 @@ const COMMANDS: readonly AddCommand[] = [
 	addExplain,
 	addCancel,
 	addReplay,
+	addApprovals,
+	addApprove,
+	addSignal,
+	addResume,
 	addLanes,
 	addWorkers,
 	addBudgets,

@@ -1,11 +1,13 @@
 import { isGuarded } from "./admission/guards.ts";
-import { blockingCauseOf } from "./blocking.ts";
+import { blockingCauseOf, pausingBudget } from "./blocking.ts";
 import { canServe, describeLack, offersAll } from "./matching.ts";
 import { isClaimable } from "./placement.ts";
 import { describeBlocking } from "./reading.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
 import type { LaneRecord } from "./records/lane.ts";
+import type { SuspensionRecord } from "./records/suspension.ts";
 import type { WorkerRecord } from "./records/worker.ts";
+import { describeCondition } from "./suspension/describing.ts";
 
 /** Why an execution does not run, in words, from what whoever explains it has gathered. */
 
@@ -20,10 +22,13 @@ export interface QueueStanding {
 }
 
 /** What must be known of the world, beyond record and lane, to explain an execution. */
-export const factsNeeded = (record: ExecutionRecord): { workers: boolean; standing: boolean; guards: boolean } => ({
+export const factsNeeded = (record: ExecutionRecord): Record<Exclude<keyof Facts, "lane">, boolean> => ({
 	workers: record.lifecyclePhase === "runnable",
-	guards: record.lifecyclePhase === "runnable" && record.hold === null && isGuarded(record),
+	refusals:
+		(record.lifecyclePhase === "runnable" && record.hold === null && isGuarded(record)) ||
+		pausingBudget(record) !== undefined,
 	standing: isClaimable(record),
+	suspension: record.suspension !== null,
 });
 
 /** What the workers that live in its namespace mean to an execution. There may be many: each is looked at once and let go. */
@@ -65,6 +70,8 @@ export interface Facts {
 	standing?: QueueStanding;
 	/** Budgets and quotas that would not admit it now; given when needed. */
 	refusals?: readonly GuardRefusal[];
+	/** What it is suspended in; given when needed. */
+	suspension?: SuspensionRecord;
 }
 
 /** A budget or quota that admits nothing more, and because of whom. */
@@ -84,14 +91,13 @@ export interface Explained {
 }
 
 export function explainRecord(record: ExecutionRecord, facts: Facts): Explained {
-	const { lane } = facts;
 	switch (record.lifecyclePhase) {
 		case "runnable":
 			return explainWaiting(record, facts);
 		case "active":
 			return { reasons: [describeHolder(record)] };
 		case "suspended":
-			return { reasons: [describeBlocking(record, lane)] };
+			return explainSuspended(record, facts);
 		case "terminal":
 			return { reasons: [describeEnd(record)] };
 	}
@@ -113,6 +119,13 @@ function explainWaiting(record: ExecutionRecord, { lane, workers, standing, refu
 	else if (live > 0 && able === 0) reasons.push(`no live worker takes kind ${record.kind} on lane ${record.lane}`);
 	if (standing) for (const reason of describeStanding(record, standing, live)) reasons.push(reason);
 	return { reasons, workers: { live, able }, ...(missing ? { missingCapabilities: missing } : undefined) };
+}
+
+function explainSuspended(record: ExecutionRecord, { lane, suspension, refusals = [] }: Facts): Explained {
+	const reasons = [describeBlocking(record, lane)];
+	if (suspension) reasons.push(`it waits for ${describeCondition(suspension)}`);
+	for (const refusal of refusals) reasons.push(describeRefusal(refusal));
+	return { reasons };
 }
 
 function describeRefusal({ detail, holders, more }: GuardRefusal): string {

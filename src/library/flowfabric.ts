@@ -1,6 +1,13 @@
 import { HttpBackend } from "../client/http-backend.ts";
 import type { ConnectOptions } from "../client/options.ts";
-import type { Backend, BudgetCalls, FollowOptions, QuotaCalls, StreamCalls } from "../contract/backend.ts";
+import type {
+	Backend,
+	BudgetCalls,
+	FollowOptions,
+	QuotaCalls,
+	StreamCalls,
+	WaitpointCalls,
+} from "../contract/backend.ts";
 import type { BulkRequest } from "../contract/bulk.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import type {
@@ -18,6 +25,7 @@ import type { LanesPageRequest } from "../contract/lanes.ts";
 import type { ErrorBody } from "../contract/replies.ts";
 import type { StepsRequest } from "../contract/steps.ts";
 import type { SetTagsRequest } from "../contract/tags.ts";
+import type { ApproveRequest, InboxRequest, ResumeRequest, SignalRequest } from "../contract/waitpoints.ts";
 import type { WorkersPageRequest } from "../contract/workers.ts";
 import { activeTraceparent } from "../tracing/trace-context.ts";
 import type { Handler } from "../worker/context.ts";
@@ -198,6 +206,31 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 	/** How much may start within a time, and how much may run at once. */
 	get quotas(): QuotaCalls {
 		return this.backend.quotas;
+	}
+
+	/** Waitpoints of executions, their tokens, and the signals that came to them. */
+	get waitpoints(): WaitpointCalls {
+		return this.backend.waitpoints;
+	}
+
+	/** Sends a signal to a waitpoint with its token; sent again under its key it counts once. */
+	signal(id: string, request: SignalRequest) {
+		return this.backend.waitpoints.signal(id, request);
+	}
+
+	/** Answers suspended work by name, as an operator, without the token. */
+	approve(id: string, request: ApproveRequest) {
+		return this.backend.waitpoints.approve(id, request);
+	}
+
+	/** What waits for somebody, longest first, a page at a time. */
+	approvals(request: InboxRequest = {}) {
+		return this.backend.waitpoints.inbox(request);
+	}
+
+	/** Lets suspended work go on, whatever it waits for. */
+	resume(id: string, request: ResumeRequest = {}) {
+		return this.backend.waitpoints.resume(id, request);
 	}
 
 	/** What happened in a namespace since a cursor; waits for something to happen if asked to. */

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Backend } from "../contract/backend.ts";
 import type { Clock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
@@ -179,6 +180,8 @@ export class Job implements HandlerRun {
 	get signal(): AbortSignal {
 		if (!this.#controller) {
 			this.#controller = new AbortController();
+			// Whatever a handler does side by side listens to it, however much that is.
+			setMaxListeners(0, this.#controller.signal);
 			if (this.#aborted) this.#controller.abort(this.#aborted);
 		}
 		return this.#controller.signal;

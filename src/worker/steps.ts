@@ -27,7 +27,7 @@ export class Steps {
 		const index = this.next(name);
 		const recorded = await this.find(name, index);
 		if (recorded) return recorded.value as T;
-		const startedAt = this.#run.clock.now();
+		const startedAt = this.now();
 		let result: T;
 		try {
 			result = await this.#tries(name, fn, retry as RetryPolicy | undefined, timeoutMs);
@@ -36,6 +36,11 @@ export class Steps {
 			throw error;
 		}
 		return (await this.keep(name, index, startedAt, result)) as T;
+	}
+
+	/** When something begins that will be recorded. */
+	now(): number {
+		return Math.floor(this.#run.clock.now());
 	}
 
 	/** Which step of its name the next one is. */

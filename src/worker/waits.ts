@@ -125,7 +125,7 @@ export class Waits {
 		const run = this.#run;
 		const index = this.#steps.next(SLEEP);
 		if (await this.#steps.find(SLEEP, index)) return;
-		const startedAt = run.clock.now();
+		const startedAt = this.#steps.now();
 		await pause(run, ms);
 		if (run.isAborted) run.signal.throwIfAborted();
 		await this.#steps.keep(SLEEP, index, startedAt, undefined);
@@ -142,7 +142,7 @@ export class Waits {
 		const index = this.#steps.next(step);
 		const recorded = await this.#steps.find(step, index);
 		if (recorded) return (recorded.value as RecordedWait | undefined)?.signals ?? [];
-		const startedAt = run.clock.now();
+		const startedAt = this.#steps.now();
 		const { id, fence, backend } = run;
 		const behavior = request.timeoutMs === undefined ? undefined : ({ timeoutBehavior: "resume" } as const);
 		await run.flush();

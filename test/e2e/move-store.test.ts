@@ -1,4 +1,4 @@
-import { mkdtemp, rm, stat } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -126,4 +126,45 @@ test("budgets and quotas move along, each to where its name leads", async () => 
 		expect(await after.budgets.release(id, { executionId: run.id })).toEqual({ released: { tokens: 3 } });
 	}
 	await after.close();
+});
+
+test("recorded steps and waits move along, and leave nothing behind when their execution goes", async () => {
+	const [from, to] = [`sqlite:${join(folder, "stepped.db")}`, `sqlite:${join(folder, "stepped-to.db")}`];
+	const file = join(folder, "stepped.jsonl");
+	const ran: string[] = [];
+	const withWorker = async <T>(ff: FlowFabric, run: () => Promise<T>): Promise<T> => {
+		const worker = ff.worker({ handleSignals: false });
+		worker.handle("job", async (ctx) => {
+			const large = await ctx.step("large", () => `${"x".repeat(10_000)}${ran.push("large")}`);
+			const { payload } = await ctx.waitForSignal("go");
+			return [large.length, payload, await ctx.step("last", () => ran.push("last"))];
+		});
+		await worker.start();
+		const result = await run();
+		await worker.stop();
+		return result;
+	};
+	const before = await FlowFabric.open(from);
+	const { id } = await before.submit("job");
+	await withWorker(before, async () => {
+		for await (const { event } of before.follow(id)) if (event.type === "suspended") return;
+	});
+	await before.close();
+	await exportFile(from, file);
+	const { blobs } = await importFile(file, to, { partitions: 8 });
+	expect(blobs).toBe(1);
+
+	const after = await FlowFabric.open(to);
+	await after.backend.waitpoints.approve(id, { name: "go", payload: "there" });
+	const result = await withWorker(after, () => after.result(id, { timeoutMs: 30_000 }));
+	expect([result, ran]).toEqual([
+		[10_001, "there", 2],
+		["large", "last"],
+	]);
+	await after.delete(id);
+	await after.close();
+	await exportFile(to, `${file}.after`);
+	const left = (await readFile(`${file}.after`, "utf8")).split("\n");
+	expect(left.filter((line) => line.startsWith('{"record":"ex_') || line.startsWith('{"blob"'))).toEqual([]);
+	expect(left.filter((line) => line.startsWith('{"record":"wp_'))).toEqual([]);
 });

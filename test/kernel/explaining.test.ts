@@ -3,8 +3,11 @@ import { explainRecord, type Facts, factsNeeded, WorkersFor } from "../../src/ke
 import { resultOf } from "../../src/kernel/reading.ts";
 import { type ExecutionRecord, makeExecution } from "../../src/kernel/records/execution.ts";
 import { laneDefaults, makeLane } from "../../src/kernel/records/lane.ts";
+import { makeSuspension } from "../../src/kernel/records/suspension.ts";
 import { makeWorker, type WorkerRecord } from "../../src/kernel/records/worker.ts";
 import { blocked, claimed, delayed, eligible, ended, granted } from "../../src/kernel/state.ts";
+import type { Condition } from "../../src/kernel/suspension/condition.ts";
+import { describeCondition } from "../../src/kernel/suspension/describing.ts";
 
 const NOON = Date.UTC(2030, 0, 1, 12);
 const id = `ex_${"0".repeat(32)}_7`;
@@ -25,14 +28,54 @@ function explain(
 	return explainRecord(execution, { ...facts, ...(workers ? { workers: seen } : undefined) });
 }
 
+describe("what a suspension waits for", () => {
+	const described = (condition: Condition, counts: number[]) =>
+		describeCondition(makeSuspension({ condition, counts, waitpoints: [{ id: "wp", key: "w" }] }));
+
+	it("is told form by form", () => {
+		expect(described({ signal: "go" }, [0])).toBe("signal go at w");
+		expect(described({ signal: "go", waitpoint: "v" }, [0])).toBe("signal go at v");
+		expect(described({ anySignal: true }, [0])).toBe("any signal at w");
+		expect(described({ operatorOnly: true }, [0])).toBe("an operator to resume it");
+		expect(described({ timeoutOnly: true }, [0])).toBe("its time to come");
+		expect(described({ count: { n: 2, distinctBy: "source", match: "yes" } }, [1])).toBe(
+			"2 signals yes from different sources, of which 1 came",
+		);
+		expect(described({ count: { n: 3, distinctBy: "waitpoint", waitpoints: ["a", "b", "c"] } }, [0])).toBe(
+			"3 signals from different waitpoints at a, b, c, of which 0 came",
+		);
+	});
+
+	it("leaves out what has come, where all of it is needed", () => {
+		const nested: Condition = {
+			allOf: [{ signal: "a" }, { anyOf: [{ signal: "b" }, { signal: "c" }] }, { signal: "d" }],
+		};
+		expect(described(nested, [0, 0, 0, 0])).toBe(
+			"all of (signal a at w; one of (signal b at w; signal c at w); signal d at w)",
+		);
+		expect(described(nested, [1, 0, 0, 1])).toBe("one of (signal b at w; signal c at w)");
+		expect(described(nested, [0, 1, 0, 0])).toBe("all of (signal a at w; signal d at w)");
+	});
+});
+
 describe("why an execution does not run", () => {
 	it("needs workers only while it waits, and its place in line only while it can be claimed", () => {
 		const needed = (fields: Partial<ExecutionRecord>) => factsNeeded(record(fields));
-		expect(needed(eligible(first))).toEqual({ workers: true, standing: true, guards: false });
-		expect(needed(granted(first))).toEqual({ workers: true, standing: false, guards: false });
-		expect(needed(delayed("waiting_for_delay", first))).toEqual({ workers: true, standing: false, guards: false });
-		expect(needed(claimed())).toEqual({ workers: false, standing: false, guards: false });
-		expect(needed(ended("success", true))).toEqual({ workers: false, standing: false, guards: false });
+		expect(needed(eligible(first))).toEqual({ workers: true, standing: true, refusals: false, suspension: false });
+		expect(needed(granted(first))).toEqual({ workers: true, standing: false, refusals: false, suspension: false });
+		expect(needed(delayed("waiting_for_delay", first))).toEqual({
+			workers: true,
+			standing: false,
+			refusals: false,
+			suspension: false,
+		});
+		expect(needed(claimed())).toEqual({ workers: false, standing: false, refusals: false, suspension: false });
+		expect(needed(ended("success", true))).toEqual({
+			workers: false,
+			standing: false,
+			refusals: false,
+			suspension: false,
+		});
 	});
 
 	it("is who is missing, before where it stands", () => {

@@ -64,7 +64,7 @@ describe("random histories", () => {
 		const missing = () => everywhere.filter((answer) => !reached.has(answer));
 		for (let more = 0; more < MOST_MORE && missing().length > 0; more += 100) fc.sample(histories, 100).forEach(live);
 		expect(missing()).toEqual([]);
-		// The model knows nothing of budgets and quotas.
-		expect([...states, "rate_limited"].sort()).toEqual([...STATES_IN_USE].sort());
+		// The model knows nothing of budgets and quotas, nor of suspensions.
+		expect([...states, "rate_limited", "suspended"].sort()).toEqual([...STATES_IN_USE].sort());
 	});
 });

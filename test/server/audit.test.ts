@@ -37,6 +37,33 @@ test("an action on an execution names it, and how it went", async () => {
 	]);
 });
 
+test("an approval and a resume name the execution, and what came of it, but not what was said", async () => {
+	const stand = await standOf();
+	const { id, fence } = await stand.held();
+	const condition = { allOf: [{ signal: "approve" }, { signal: "other" }] };
+	const reason = "waiting_for_approval";
+	await stand.backend.leases.suspend(id, { fence, reason, condition, waitpoints: [{ key: "w" }] });
+	const payload = { secret: "s3cret" };
+	await stand.call("POST", `/v1/executions/${id}/approve`, { token, body: { name: "approve", payload } });
+	await stand.call("POST", `/v1/executions/${id}/approve`, { token, body: { name: "approve", waitpoint: "nowhere" } });
+	await stand.call("POST", `/v1/executions/${id}/resume`, { token });
+	await stand.call("POST", `/v1/executions/${id}/resume`, { token });
+	const line = (what: string, outcome: string, more: object = {}) => ({
+		who: "olga",
+		what,
+		target: id,
+		outcome,
+		...more,
+	});
+	expect(lines(stand)).toEqual([
+		line("approve", "ok", { effect: "appended" }),
+		line("approve", "waitpoint_not_found"),
+		line("resume", "ok"),
+		line("resume", "execution_not_suspended"),
+	]);
+	expect(JSON.stringify(stand.log)).not.toContain("s3cret");
+});
+
 test("an action on a lane names the lane and its namespace", async () => {
 	const stand = await standOf();
 	await stand.call("POST", "/v1/lanes/media/pause?namespace=a", { token });
@@ -181,9 +208,11 @@ test("every route that changes what others submitted is audited, and no other", 
 		"POST /v1/budgets/:id/release",
 		"POST /v1/budgets/:id/reset",
 		"POST /v1/budgets/:id/usage",
+		"POST /v1/executions/:id/approve",
 		"POST /v1/executions/:id/cancel",
 		"POST /v1/executions/:id/priority",
 		"POST /v1/executions/:id/replay",
+		"POST /v1/executions/:id/resume",
 		"POST /v1/executions/:id/revoke-lease",
 		"POST /v1/executions/:id/tags",
 		"POST /v1/executions/bulk",

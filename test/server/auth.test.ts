@@ -16,6 +16,8 @@ const reads = [
 	"GET /v1/executions/:id/attempts/:n/stream",
 	"GET /v1/executions/:id/attempts/:n/stream/tail",
 	"GET /v1/executions/:id/attempts/:n/summary",
+	"GET /v1/waitpoints",
+	"GET /v1/executions/:id/waitpoints",
 	"GET /v1/workers",
 	"GET /v1/lanes",
 	"GET /v1/budgets",
@@ -32,6 +34,9 @@ const operates = [
 	"POST /v1/executions/:id/priority",
 	"POST /v1/executions/:id/tags",
 	"POST /v1/executions/:id/revoke-lease",
+	"POST /v1/executions/:id/resume",
+	"POST /v1/executions/:id/approve",
+	"GET /v1/executions/:id/waitpoints/:wp/token",
 	"POST /v1/executions/bulk",
 	"DELETE /v1/executions/:id",
 	"PATCH /v1/lanes/:lane",
@@ -49,6 +54,8 @@ const operates = [
 	"DELETE /v1/quotas/:id",
 	"GET /v1/admin/scanners",
 ];
+/** What signals carry is neither for those who only look nor for those who only submit. */
+const readsSignals = ["GET /v1/executions/:id/signals"];
 const removesWorkers = ["DELETE /v1/workers/:instanceId"];
 const administers = ["POST /v1/admin/backup", "POST /v1/admin/rotate-waitpoint-secret"];
 const works = [
@@ -65,15 +72,17 @@ const works = [
 	"POST /v1/executions/:id/steps",
 	"POST /v1/executions/:id/frames",
 	"POST /v1/executions/:id/usage",
+	"POST /v1/executions/:id/suspend",
+	"POST /v1/executions/:id/waitpoints",
 	"GET /v1/workers/:instanceId/notices",
 	"PUT /v1/workers/:instanceId",
 ];
 const may: Record<(typeof ROLES)[number], string[]> = {
 	viewer: reads,
 	submitter: [...reads, ...submits, ...cancels],
-	worker: [...reads, ...works, ...cancels, ...removesWorkers],
-	operator: [...reads, ...submits, ...cancels, ...operates, ...removesWorkers],
-	admin: [...reads, ...submits, ...cancels, ...operates, ...works, ...removesWorkers, ...administers],
+	worker: [...reads, ...works, ...cancels, ...readsSignals, ...removesWorkers],
+	operator: [...reads, ...submits, ...cancels, ...operates, ...readsSignals, ...removesWorkers],
+	admin: [...reads, ...submits, ...cancels, ...operates, ...works, ...readsSignals, ...removesWorkers, ...administers],
 };
 
 const guarded = (Object.keys(ACCESS) as RouteName[]).filter((name) => ACCESS[name] !== OPEN);
@@ -87,7 +96,10 @@ describe("every route with the token of every role", () => {
 		it(name, async () => {
 			const stand = await Stand.open({ tokens: ROLES.map((role) => entry(role, role)) });
 			const [method = "", form = ""] = name.split(" ");
-			const path = form.replace(":id", `ex_${"0".repeat(32)}_0`).replace(":instanceId", "w-1");
+			const path = form
+				.replace(":id", `ex_${"0".repeat(32)}_0`)
+				.replace(":wp", `wp_${"0".repeat(32)}_0`)
+				.replace(":instanceId", "w-1");
 			const ask = async (token?: string) => {
 				const controller = new AbortController();
 				const response = await fetch(stand.server.address + path, {

@@ -3,12 +3,8 @@ import type { ExecutionRecord } from "../../src/kernel/records/execution.ts";
 import type { HoldRecord } from "../../src/kernel/records/hold.ts";
 import type { Unit } from "../../src/store/port.ts";
 import type { Calm } from "./closing-acts.ts";
-import type { Node } from "./cluster.ts";
-import type { Stage } from "./stage.ts";
+import { type Point, strikeAt } from "./strike-at.ts";
 import { asTenant } from "./tenants.ts";
-
-/** A unit behind which the next step of admission is never made by the one who made this. */
-type Point = (unit: Unit) => boolean;
 
 const executionsOf = (unit: Unit): ExecutionRecord[] =>
 	unit.put.flatMap(({ key, doc }) =>
@@ -44,7 +40,7 @@ export async function admissionCrash(calm: Calm): Promise<void> {
 	const reserve = { [budget]: { tokens: random.pick([20, 60]) } };
 	const made = await calm.submit(tenant, SUBMITTED, { budgets: [budget], quotas: [quota], reserve });
 	const where = random.pick(Object.keys(POINTS));
-	const struck = strikeAt(stage, POINTS[where] as Point);
+	const struck = strikeAt(stage, POINTS[where] as Point, 2);
 	const isDone = () => made.every((id) => calm.record(id).lifecyclePhase === "terminal");
 	const end = world.time + MOST_MS;
 	while (!isDone() && world.time < end) {
@@ -75,31 +71,3 @@ export async function admissionCrash(calm: Calm): Promise<void> {
 }
 
 const hasNotEnded = (calm: Calm) => (id: string) => calm.record(id).lifecyclePhase !== "terminal";
-
-/**
- * The engine that commits one of the first such units dies of it, and is started again a little later; or it stands
- * still, and all the work is there when it goes on if nobody claims until then.
- */
-function strikeAt(stage: Stage, isPoint: Point): { isStruck: boolean; quietUntil: number } {
-	const { cluster, network, random, world } = stage;
-	const struck = { isStruck: false, quietUntil: 0 };
-	let passing = random.integer(0, 2);
-	network.onApplied = (unit, engine) => {
-		if (struck.isStruck || !isPoint(unit) || passing-- > 0) return;
-		const slot = cluster.nodes.findIndex(({ host }: Node) => host.name === engine && host.alive);
-		if (slot < 0) return;
-		struck.isStruck = true;
-		if (random.chance(0.5)) {
-			// For longer than a hold lasts, and others take to see to it: what it then does is about holds that are over.
-			const stillMs = random.integer(5200, 12_000);
-			stage.awakeFrom = world.time + stillMs;
-			if (random.chance(0.7)) struck.quietUntil = stage.awakeFrom + 500;
-			world.after(0, () => cluster.nodes[slot]?.host.pause(stillMs, random.chance(0.5)));
-			return;
-		}
-		// The unit is applied, and its engine never hears of it, or only of that.
-		world.after(random.pick([0, 0, 5]), () => cluster.crash(slot));
-		world.after(random.integer(50, 1000), () => cluster.start(slot));
-	};
-	return struck;
-}

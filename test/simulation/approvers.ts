@@ -58,7 +58,11 @@ export class Approvers {
 		const keepSteps = random.chance(0.6);
 		const command = { op: "replay", actor: "operator", keepSteps };
 		world.after(random.pick([0, 50, 400]), () =>
-			this.#stage.ask("replay", id, command, (backend) => backend.executions.replay(id, { keepSteps })),
+			this.#stage.ask("replay", id, command, async (backend) => {
+				const reply = await backend.executions.replay(id, { keepSteps });
+				if (keepSteps) this.#stage.note("waits begun again with what they had");
+				return reply;
+			}),
 		);
 	}
 

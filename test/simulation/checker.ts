@@ -147,7 +147,7 @@ export class Checker {
 
 	#checkExecution(id: string, next: ExecutionRecord, events: ExecutionEvent[], time: number): void {
 		const before = this.#docs.has(id) ? this.#current(id) : undefined;
-		if (!before) this.#checkKeyIsFree(next, time);
+		if (!before && !next.removing) this.#checkKeyIsFree(next, time);
 		let told = this.#told.get(id);
 		for (const event of events) {
 			const seq = (this.#seq.get(id) ?? 0) + 1;

@@ -83,6 +83,14 @@ export class Calm {
 		}
 	}
 
+	/** Claims until this is given, which nothing stands before. */
+	async claimOne(tenant: Tenant, id: string): Promise<{ leaseId: string; epoch: number }> {
+		const who = { workerId: tenant, instanceId: "w1", waitMs: 1000 };
+		const [claimed] = await this.stage.answer((backend) => asTenant(backend, tenant).leases.claim(who));
+		this.require(claimed?.id === id, `${id} is all there is, and a claim was given ${claimed?.id ?? "nothing"}`);
+		return { leaseId: claimed?.lease.id ?? "", epoch: claimed?.lease.epoch ?? 0 };
+	}
+
 	record(id: string): ExecutionRecord {
 		const record = this.stage.checker.recordOf(id);
 		if (!record) throw new Violation(`${id} is lost`);

@@ -59,6 +59,7 @@ export class Cluster {
 			kernel: this.#kernel,
 			engineId: host.name,
 			cachedRecords: this.#random.pick([256, 100_000]),
+			waitpointGraceMs: this.#random.pick([15_000, 86_400_000]),
 			...(this.#sweepMs === undefined ? undefined : { sweepMs: this.#sweepMs }),
 		});
 		const node: Node = { host, backend: this.#makeBackend(engine), store, ready: false };

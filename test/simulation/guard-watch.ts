@@ -157,6 +157,7 @@ export class GuardWatch {
 		const hold = next?.hold;
 		if (hold && before?.hold?.id !== hold.id) this.#heldSince.set(hold.id, this.#world.moment);
 		if (next?.lease && hold) this.#leased.add(hold.id);
+		if (next?.kept && !before?.kept) this.onSeen?.("slots kept over a suspension");
 		const { namespace, quotas } = (before ?? next) as ExecutionRecord;
 		for (const quota of quotas) this.#follow(`quota ${namespace},${quota}`, slotOf(before, quota), slotOf(next, quota));
 		if (next && liveHold(next) !== undefined && liveHold(next) !== (before && liveHold(before)))

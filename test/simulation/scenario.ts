@@ -9,7 +9,10 @@ import { pause } from "./act-pause.ts";
 import { queueTimeout } from "./act-queue-timeout.ts";
 import { quotaTurns } from "./act-quota-turns.ts";
 import { rate } from "./act-rate.ts";
+import { signals } from "./act-signals.ts";
 import { stuckHead } from "./act-stuck-head.ts";
+import { suspensionCrash } from "./act-suspension-crash.ts";
+import { suspensionTimeouts } from "./act-suspension-timeouts.ts";
 import { turns } from "./act-turns.ts";
 import { Approvers } from "./approvers.ts";
 import { Claimants } from "./claimants.ts";
@@ -34,7 +37,7 @@ import { Violation } from "./violation.ts";
 const DRAIN_ROUNDS = 900;
 
 /** Acts at the end of a history, out of all there are. */
-const ACTS = 5;
+const ACTS = 6;
 
 /** One seeded history: random commands and faults against a cluster, then calm, then everything must have ended. */
 export class Scenario {
@@ -200,6 +203,7 @@ export class Scenario {
 		const calm = new Calm(stage);
 		const acts = [arrival, pause, grant, turns, errand, hotGuard, outage];
 		acts.push(admissionCrash, breach, queueTimeout, quotaTurns, rate, stuckHead);
+		acts.push(signals, suspensionCrash, suspensionTimeouts);
 		for (let n = 0; n < ACTS; n++) {
 			const [act] = acts.splice(stage.random.integer(0, acts.length - 1), 1);
 			await act?.(calm);

@@ -29,6 +29,7 @@ export class Steppers {
 		const send = () =>
 			this.#stage.ask("recordStep", id, command, async (backend) => {
 				const { number } = await backend.leases.recordStep(id, request);
+				this.#stage.note("steps recorded");
 				return { number };
 			});
 		send();

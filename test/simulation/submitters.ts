@@ -57,6 +57,8 @@ export class Submitters {
 			policy: {
 				...(keyed ? { dedupWindowMs: 4000 } : undefined),
 				...(random.chance(0.4) || keyed ? { retentionMs: 1500 } : undefined),
+				...(random.chance(0.1) ? { maxSignals: 2 } : undefined),
+				...(random.chance(0.1) ? { suspension: { defaultTimeoutMs: 700, timeoutBehavior: "escalate" } } : undefined),
 				...(keyed
 					? undefined
 					: {

@@ -56,7 +56,7 @@ export function withSuspensionBugs(kernel: Kernel, bugs: SuspensionBugs): Kernel
 	if (bugs.waitedForAgain) through(["suspend"], (tx) => without(tx, "k"));
 	if (bugs.stepOverwritten) through(["recordStep"], (tx) => without(tx, "p"));
 	if (bugs.partsStayBehind) through(["delete", "tick"], keepingParts);
-	if (bugs.keptSlotLost) through(["complete", "fail", "cancel", "tick", "settle"], (tx) => reading(tx, withoutKept));
+	if (bugs.keptSlotLost) through(["complete", "cancel", "tick"], (tx) => reading(tx, withoutKept));
 	return { ...kernel, rules: changed };
 }
 

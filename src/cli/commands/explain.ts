@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
-import { printFields } from "../format/table.ts";
+import { oneLine, printFields } from "../format/table.ts";
 
 export function addExplain(program: Command, context: CommandContext): void {
 	const command = program
@@ -16,15 +16,21 @@ export function addExplain(program: Command, context: CommandContext): void {
 			const told = await ff.explain(id);
 			if (flags.json) return terminal.json(told);
 			terminal.print(`${id} ${terminal.style("bold", told.publicState)}`);
-			for (const reason of told.reasons) terminal.print(`  ${reason}`);
+			for (const reason of told.reasons) terminal.print(`  ${oneLine(reason)}`);
 			terminal.print();
-			const { position, workers, lane, missingCapabilities } = told;
+			const { position, workers, lane, missingCapabilities, suspension } = told;
 			printFields(terminal, [
 				["lane", `${lane.name} (${lane.state})`],
 				...(position
 					? [["position", `${position.exact ? "" : "at least "}${position.ahead + 1}`] as [string, string]]
 					: []),
 				...(workers ? [["workers", `${workers.live} live, ${workers.able} could take it`] as [string, string]] : []),
+				...(suspension
+					? [
+							["waitpoints", suspension.waitpoints.map(({ key }) => oneLine(key)).join(", ")] as [string, string],
+							["signals", `${suspension.signals} came that count`] as [string, string],
+						]
+					: []),
 				...(missingCapabilities ? [["nobody offers", missingCapabilities.join(", ")] as [string, string]] : []),
 			]);
 		}),

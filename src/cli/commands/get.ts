@@ -4,6 +4,7 @@ import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { MisuseError } from "../exit-codes.ts";
 import { printExecution } from "../format/execution.ts";
 import { printSteps } from "../format/steps.ts";
+import { printWaitpoints } from "../format/waitpoints.ts";
 import { allPages, WHOLE_PAGE } from "../pages.ts";
 import { payloadFields, writePayload } from "../payloads.ts";
 
@@ -22,7 +23,7 @@ export function addGet(program: Command, context: CommandContext): void {
 		.option("--result", "its result instead, the very bytes (with --json: in the document)")
 		.option("--steps", "the steps its handler has recorded instead (with --json: in the document)");
 	asksServer(command).action((id: string, flags: Flags) =>
-		atServer(context, flags, async ({ backend: { executions } }) => {
+		atServer(context, flags, async ({ waitpoints, backend: { executions } }) => {
 			const { terminal } = context;
 			const steps = () =>
 				allPages(async (cursor) => {
@@ -45,7 +46,13 @@ export function addGet(program: Command, context: CommandContext): void {
 				const input = await executions.input(id);
 				return input ? writePayload(terminal, input) : terminal.note(`${id} has no input`);
 			}
-			printExecution(terminal, await executions.get(id), Date.now());
+			const execution = await executions.get(id);
+			printExecution(terminal, execution, Date.now());
+			if (execution.publicState !== "suspended") return;
+			const open = await waitpoints.list(id);
+			if (open.waitpoints.length === 0) return;
+			terminal.print();
+			printWaitpoints(terminal, open.waitpoints, Date.now());
 		}),
 	);
 	examples(command, [

@@ -21,6 +21,7 @@ interface DefinitionFlags extends GuardFlags {
 	rate?: ReturnType<typeof rateFlag>;
 	concurrency?: ReturnType<typeof concurrencyFlag>;
 	jitter?: number;
+	holdWhileSuspended?: boolean;
 }
 
 export function addQuotas(program: Command, context: CommandContext): void {
@@ -56,7 +57,7 @@ export function addQuotas(program: Command, context: CommandContext): void {
 	defining(subcommand(command, "create <id>", "make a quota; made again as it is, nothing happens")).action(
 		(id: string, _: GuardFlags, self: Command) => {
 			const flags = self.optsWithGlobals<DefinitionFlags>();
-			const { rate, concurrency, jitter } = flags;
+			const { rate, concurrency, jitter, holdWhileSuspended } = flags;
 			return atServer(context, flags, async (ff) => {
 				const answer = await ff.quotas.create({
 					id,
@@ -64,6 +65,7 @@ export function addQuotas(program: Command, context: CommandContext): void {
 					...(rate === undefined || rate === NONE ? undefined : { rate }),
 					...(concurrency === undefined || concurrency === NONE ? undefined : { concurrency }),
 					...(jitter === undefined ? undefined : { jitterMs: jitter }),
+					...(holdWhileSuspended === undefined ? undefined : { holdWhileSuspended }),
 				});
 				if (flags.json) return terminal.json(answer);
 				terminal.print(`${answer.id} ${answer.created ? "made" : "was there already"}`);
@@ -105,14 +107,17 @@ const defining = (command: Command): Command =>
 	command
 		.option("--rate <number/duration|none>", "how many may start within a sliding window, as in 100/1s", rateFlag)
 		.option("--concurrency <number|none>", "how many may run at the same time", concurrencyFlag)
-		.option("--jitter <duration>", "how much later than it could what waits for the window may start", durationFlag);
+		.option("--jitter <duration>", "how much later than it could what waits for the window may start", durationFlag)
+		.option("--hold-while-suspended", "suspended executions keep their slots")
+		.option("--no-hold-while-suspended", "suspended executions give their slots back");
 
-function changes({ rate, concurrency, jitter }: DefinitionFlags): PatchQuotaRequest {
+function changes({ rate, concurrency, jitter, holdWhileSuspended }: DefinitionFlags): PatchQuotaRequest {
 	const given = {
 		...(rate === undefined ? undefined : { rate: orNull(rate) }),
 		...(concurrency === undefined ? undefined : { concurrency: orNull(concurrency) }),
 		...(jitter === undefined ? undefined : { jitterMs: jitter }),
+		...(holdWhileSuspended === undefined ? undefined : { holdWhileSuspended }),
 	};
 	if (Object.keys(given).length > 0) return given;
-	throw new MisuseError("set: give --rate, --concurrency or --jitter");
+	throw new MisuseError("set: give --rate, --concurrency, --jitter or --hold-while-suspended");
 }

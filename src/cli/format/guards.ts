@@ -132,6 +132,7 @@ export function printQuota(terminal: Terminal, quota: QuotaView, waiting: readon
 		["id", quota.id],
 		["namespace", quota.namespace],
 		["slots", slotsText(quota)],
+		["kept", quota.holdWhileSuspended ? "while suspended" : undefined],
 		["rate", rateText(quota)],
 		["jitter", quota.jitterMs > 0 ? length(quota.jitterMs) : undefined],
 		["created", when(quota.createdAt, now)],
@@ -144,7 +145,7 @@ export function printQuota(terminal: Terminal, quota: QuotaView, waiting: readon
 			[
 				{ title: "HELD BY", cell: ({ executionId }) => executionId },
 				{ title: "SINCE", cell: ({ since }) => relative(since, now) },
-				{ title: "UNDER", cell: ({ leaseId, grantId }) => leaseId ?? grantId ?? "" },
+				{ title: "UNDER", cell: ({ leaseId, grantId, suspensionId }) => leaseId ?? grantId ?? suspensionId ?? "" },
 			],
 			quota.holders,
 		);

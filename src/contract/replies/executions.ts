@@ -133,6 +133,22 @@ export const explanation = Type.Object({
 		),
 	),
 	missingCapabilities: optional(Type.Array(Type.String())),
+	suspension: optional(
+		Type.Object(
+			{
+				id: Type.String(),
+				reason: Type.String(),
+				condition: Type.Unknown(),
+				waitpoints: Type.Array(Type.Object({ id: Type.String(), key: Type.String() })),
+				signals: Type.Integer({ minimum: 0, description: "Signals that have come and count" }),
+				since: at,
+				timeoutAt: optional(at),
+				timeoutBehavior: optional(Type.String()),
+				escalated: optional(Type.Boolean({ description: "Its timeout has come, and an operator is to decide" })),
+			},
+			{ description: "Only while it is suspended" },
+		),
+	),
 	examinedAt: at,
 });
 

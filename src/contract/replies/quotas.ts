@@ -7,6 +7,9 @@ const holder = Type.Object({
 	executionId: Type.String(),
 	leaseId: Type.Optional(Type.String()),
 	grantId: Type.Optional(Type.String({ description: "Instead of leaseId while it is granted and not leased yet" })),
+	suspensionId: Type.Optional(
+		Type.String({ description: "Instead of leaseId while a suspension keeps the slot for the lease to come" }),
+	),
 	since: at,
 });
 

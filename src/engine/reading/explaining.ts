@@ -4,6 +4,7 @@ import { eligibleQueuePrefix, queueScore, ticketScore } from "../../kernel/place
 import { shownLaneState, stateAt } from "../../kernel/reading.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import { laneDefaults, laneKey } from "../../kernel/records/lane.ts";
+import { type SuspensionRecord, suspensionKey } from "../../kernel/records/suspension.ts";
 import { fairQueue, type TicketRecord, ticketKey } from "../../kernel/records/ticket.ts";
 import { publicState } from "../../kernel/state.ts";
 import type { QueuePosition } from "../../store/port.ts";
@@ -30,8 +31,10 @@ export async function explain(session: Session, id: string): Promise<Explanation
 	const facts: Facts = { lane };
 	const needed = factsNeeded(record);
 	if (needed.workers) facts.workers = await workersFor(session, record);
-	if (needed.guards) facts.refusals = await guardRefusals(session, record);
+	if (needed.refusals) facts.refusals = await guardRefusals(session, record);
 	if (needed.standing) facts.standing = await standingOf(session, record, runner);
+	const suspension = needed.suspension ? await suspensionOf(session, record) : undefined;
+	if (suspension) facts.suspension = suspension;
 	const { reasons, ...explained } = explainRecord(record, facts);
 	return {
 		id,
@@ -41,8 +44,34 @@ export async function explain(session: Session, id: string): Promise<Explanation
 		reasons,
 		lane: { name: record.lane, state: shownLaneState(lane.state) },
 		...(facts.standing ? { position: facts.standing } : undefined),
+		...(suspension ? { suspension: suspensionView(record, suspension) } : undefined),
 		...explained,
 		examinedAt: now,
+	};
+}
+
+async function suspensionOf(session: Session, { id, suspension }: ExecutionRecord) {
+	const key = suspensionKey(id, suspension?.number ?? 0);
+	const { records } = await session.runnerOf(id).ask((store, partition) => store.read(partition, [key]));
+	const [stored] = records;
+	return stored && stored.version > 0 ? session.decodeReadable<SuspensionRecord>(stored) : undefined;
+}
+
+function suspensionView(
+	{ suspension }: ExecutionRecord,
+	{ id, reason, condition, waitpoints, since, counted }: SuspensionRecord,
+): NonNullable<Explanation["suspension"]> {
+	const { timeoutAt, timeoutBehavior, isEscalated } = suspension ?? {};
+	return {
+		id,
+		reason,
+		condition,
+		waitpoints: waitpoints.map((waitpoint) => ({ ...waitpoint })),
+		signals: counted,
+		since,
+		...(timeoutAt === undefined ? undefined : { timeoutAt }),
+		...(timeoutBehavior === undefined ? undefined : { timeoutBehavior }),
+		...(isEscalated ? { escalated: true } : undefined),
 	};
 }
 

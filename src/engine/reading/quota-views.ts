@@ -2,9 +2,10 @@ import type { ListedQuota, QuotaView } from "../../contract/replies.ts";
 import { countedAt, straddling } from "../../kernel/admission/window-count.ts";
 import { makeId, trustedSlot } from "../../kernel/ids.ts";
 import { holdersQueue } from "../../kernel/placement.ts";
-import { type ExecutionRecord, executionKey } from "../../kernel/records/execution.ts";
+import { type ExecutionRecord, executionKey, partsOf } from "../../kernel/records/execution.ts";
 import { type HoldRecord, holdSubject } from "../../kernel/records/hold.ts";
 import { type QuotaRecord, type WindowChunkRecord, windowChunkKey } from "../../kernel/records/quota.ts";
+import { type SuspensionRecord, suspensionKey } from "../../kernel/records/suspension.ts";
 import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 
@@ -56,38 +57,62 @@ export async function holdersOf(
 		const hold = stored.version > 0 ? session.decodeReadable<HoldRecord>(stored) : undefined;
 		return hold && hold.givenBackAt === 0 ? [{ holdId: holdSubject(stored.key).holdId, hold }] : [];
 	});
-	const grants = await grantedUnder(session, holds);
-	const holders = holds.map(({ holdId, hold: { executionId, since } }) =>
-		grants.has(holdId) ? { executionId, grantId: grantIdOf(holdId), since } : { executionId, leaseId: holdId, since },
+	const executions = await executionsOf(session, holds);
+	const holders = await Promise.all(
+		holds.map(async ({ holdId, hold: { executionId, since, isGrant } }) => {
+			const execution = executions.get(executionId);
+			return { executionId, ...(await heldBy(session, execution, holdId, isGrant)), since };
+		}),
 	);
 	const size = entries.length < MOST_HOLDERS ? entries.length : await sizeOf(runner, queue);
 	return { holders, holdersMore: Math.max(0, size - entries.length) };
 }
 
-/** Those of the holds whose execution is granted and not leased yet. */
-async function grantedUnder(
+/** By what an execution holds a slot: its lease, a grant, or the suspension that keeps it for the lease to come. */
+async function heldBy(
 	session: Session,
-	holds: readonly { holdId: string; hold: HoldRecord }[],
-): Promise<ReadonlySet<string>> {
-	const asked = new Map<PartitionRunner, Map<string, string>>();
-	for (const { holdId, hold } of holds) {
-		if (!hold.isGrant) continue;
+	execution: ExecutionRecord | undefined,
+	holdId: string,
+	isGrant: boolean,
+): Promise<{ leaseId: string } | { grantId: string } | { suspensionId: string }> {
+	if (!execution) return isGrant ? { grantId: grantIdOf(holdId) } : { leaseId: holdId };
+	const { lease, grant, suspension, kept } = execution;
+	if (!kept?.some((slot) => slot.holdId === holdId))
+		return isGrant && lease?.id !== holdId ? { grantId: grantIdOf(holdId) } : { leaseId: holdId };
+	if (suspension) return { suspensionId: suspension.id };
+	if (lease) return { leaseId: lease.id };
+	if (grant) return { grantId: grant.id };
+	// It was resumed and waits for the lease that takes the slot over.
+	return { suspensionId: await lastSuspensionOf(session, execution) };
+}
+
+async function lastSuspensionOf(session: Session, execution: ExecutionRecord): Promise<string> {
+	const key = suspensionKey(execution.id, partsOf(execution).suspensions);
+	const { records } = await session.runnerOf(execution.id).ask((store, partition) => store.read(partition, [key]));
+	const [stored] = records;
+	return (stored && stored.version > 0 && session.decodeReadable<SuspensionRecord>(stored)?.id) || "";
+}
+
+async function executionsOf(
+	session: Session,
+	holds: readonly { hold: HoldRecord }[],
+): Promise<ReadonlyMap<string, ExecutionRecord>> {
+	const asked = new Map<PartitionRunner, Set<string>>();
+	for (const { hold } of holds) {
 		const runner = session.runnerOf(hold.executionId);
-		const keys = asked.get(runner) ?? new Map<string, string>();
-		asked.set(runner, keys.set(executionKey(hold.executionId), holdId));
+		asked.set(runner, (asked.get(runner) ?? new Set()).add(executionKey(hold.executionId)));
 	}
-	const granted = new Set<string>();
+	const executions = new Map<string, ExecutionRecord>();
 	await Promise.all(
 		[...asked].map(async ([runner, keys]) => {
-			const { records } = await runner.ask((store, partition) => store.read(partition, [...keys.keys()]));
+			const { records } = await runner.ask((store, partition) => store.read(partition, [...keys]));
 			for (const stored of records) {
 				const record = stored.version > 0 ? session.decodeReadable<ExecutionRecord>(stored) : undefined;
-				const holdId = keys.get(stored.key);
-				if (record?.lease?.id !== holdId && holdId !== undefined) granted.add(holdId);
+				if (record) executions.set(record.id, record);
 			}
 		}),
 	);
-	return granted;
+	return executions;
 }
 
 /** A grant's id has the uuid of the lease it will be. */

@@ -118,7 +118,7 @@ function deliver(
 		effect: "buffered",
 	});
 	if (content.payloadBlob) tx.putBlob(content.payloadBlob);
-	if (idempotencyKey !== "") tx.put(sentKey, { number, at: now });
+	if (idempotencyKey !== "") tx.put(sentKey, sent ? amend(sent, { number, at: now }) : { number, at: now });
 	const parts: Parts = { ...before, signals: number };
 	const deed = { now, actor: content.actor };
 	const effect =

@@ -80,8 +80,11 @@ export function suspend(tx: Tx, command: SuspendCommand, now: number): SuspendOu
 	if (timeoutAt !== undefined) terms.timeoutAt = timeoutAt;
 	const begun = beginSuspension(tx, record, partsOf(record), terms, now);
 	const { number, parts } = begun;
-	if (terms.idempotencyKey !== "")
-		tx.put(suspensionNameKey(record.id, parts.generation, terms.idempotencyKey), { number });
+	if (terms.idempotencyKey !== "") {
+		const name = suspensionNameKey(record.id, parts.generation, terms.idempotencyKey);
+		const known = tx.get(name);
+		tx.put(name, known ? amend(known, { number }) : { number });
+	}
 	const replayed = replayEarly(tx, record, number, begun.record, begun.earlier);
 	if (replayed.leaves) {
 		const { suspension, leaves: satisfiedBy } = replayed;

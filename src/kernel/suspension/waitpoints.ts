@@ -69,7 +69,8 @@ export function addWaitpoint(
 	const name = waitpointNameKey(executionId, generation, fields.key);
 	tx.getFresh(waitpointKey(id));
 	tx.put(waitpointKey(id), record);
-	tx.put(name, { ...waitpointNameDefaults, id });
+	const known = tx.get(name);
+	tx.put(name, known ? amend(known, { id }) : { ...waitpointNameDefaults, id });
 	return { waitpoint: { id, record }, parts: { ...parts, waitpoints: number } };
 }
 

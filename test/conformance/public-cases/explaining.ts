@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { type PublicCase, refusal, unknownId } from "../scene.ts";
+import { suspended } from "../suspended-work.ts";
 
 export function explainCases(test: PublicCase): void {
 	test("work that waits is told its position on its lane, over all kinds and partitions", async (scene) => {
@@ -80,6 +81,53 @@ export function explainCases(test: PublicCase): void {
 		const id = await scene.create();
 		await scene.backend.leases.grant({ workerId: "w", instanceId: "lucky", grantTtlMs: 1000 });
 		expect((await scene.ff.explain(id)).summary).toMatch(/^granted to lucky until /);
+	});
+
+	test("what suspended work waits for is told, and what of it has come", async (scene) => {
+		const condition = { allOf: [{ signal: "a" }, { count: { n: 2, distinctBy: "source", match: "b" } }] } as const;
+		const work = await suspended(scene, {
+			reason: "waiting_for_approval",
+			condition: { allOf: [...condition.allOf] },
+			timeoutMs: 5000,
+			timeoutBehavior: "escalate",
+		});
+		await work.send("a");
+		await work.send("b", { source: { type: "person", identity: "ann" } });
+		const until = scene.now + 5000;
+		expect(await scene.backend.executions.explain(work.id)).toMatchObject({
+			reasons: [
+				`waiting for approval until ${new Date(until).toISOString()}`,
+				"it waits for 2 signals b from different sources, of which 1 came",
+			],
+			suspension: {
+				id: work.reply.suspensionId,
+				reason: "waiting_for_approval",
+				condition,
+				waitpoints: [{ id: work.at().id, key: "w" }],
+				signals: 2,
+				since: scene.now,
+				timeoutAt: until,
+				timeoutBehavior: "escalate",
+			},
+		});
+		await scene.clock.advance(5000);
+		expect((await scene.backend.executions.explain(work.id)).suspension).toMatchObject({ escalated: true });
+		await scene.backend.waitpoints.resume(work.id);
+		expect(await scene.backend.executions.explain(work.id)).not.toHaveProperty("suspension");
+	});
+
+	test("who spent the budget that paused it is told", async (scene) => {
+		await scene.backend.budgets.create({ id: "b", dimensions: { tokens: { hard: 10 } }, onHard: "suspend" });
+		const { id, fence } = await scene.start({ budgets: ["b"] });
+		const spender = await scene.create();
+		await scene.backend.budgets.usage("b", { dims: { tokens: 9 }, executionId: spender });
+		await scene.backend.leases.usage(id, { fence, budget: "b", dims: { tokens: 5 } });
+		await scene.clock.advance(20);
+		expect((await scene.backend.executions.explain(id)).reasons).toEqual([
+			"budget b: tokens 9/10, report of 5 refused",
+			"it waits for one of (signal approve at budget:b; signal reject at budget:b)",
+			expect.stringContaining(`; by ${spender}`),
+		]);
 	});
 
 	test("how it ended is told", async (scene) => {

@@ -58,6 +58,23 @@ export function keptSlotCases(test: PublicCase): void {
 		expect(await held(scene)).toBe(0);
 	});
 
+	test("a kept slot is shown with the suspension that keeps it, then with the grant or the lease that took it over", async (scene) => {
+		await quota(scene, { holdWhileSuspended: true });
+		const work = await suspended(scene, {}, { quotas: ["q"] });
+		const since = scene.now;
+		const holders = async () => (await scene.backend.quotas.get("q")).holders;
+		const { suspensionId } = work.reply;
+		await scene.clock.advance(100);
+		expect(await holders()).toEqual([{ executionId: work.id, suspensionId, since }]);
+		await work.send();
+		expect(await holders()).toEqual([{ executionId: work.id, suspensionId, since }]);
+		const worker = { workerId: "worker", instanceId: "instance-1" };
+		const grant = await scene.backend.leases.grant({ ...worker, grantTtlMs: 1000 });
+		expect(await holders()).toEqual([{ executionId: work.id, grantId: grant?.grantId, since }]);
+		const { lease } = await scene.backend.leases.acceptGrant(grant?.grantId ?? "", { instanceId: "instance-1" });
+		expect(await holders()).toEqual([{ executionId: work.id, leaseId: lease.id, since }]);
+	});
+
 	test("it is kept over suspension after suspension", async (scene) => {
 		await quota(scene, { holdWhileSuspended: true });
 		let work = await suspended(scene, {}, { quotas: ["q"] });

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Held, type PublicCase, refusal, type Scene } from "../scene.ts";
+import { type PublicCase, refusal } from "../scene.ts";
 import { append, framesOf, type GivenFrame, keptOf, texts, textsOf } from "../streamed.ts";
 
 const KIB = 1024;

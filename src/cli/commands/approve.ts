@@ -1,0 +1,53 @@
+import type { Command } from "commander";
+import { type CommandContext, examples } from "../command-context.ts";
+import { asksServer, atServer, type ServerFlags } from "../connection.ts";
+import { MisuseError } from "../exit-codes.ts";
+import { EFFECTS, payloadOf, waitedFor } from "../said.ts";
+
+interface Flags extends ServerFlags {
+	reject?: boolean;
+	name?: string;
+	waitpoint?: string;
+	as?: string;
+	text?: boolean;
+}
+
+export function addApprove(program: Command, context: CommandContext): void {
+	const command = program
+		.command("approve <id> [payload]")
+		.summary("answer what waits for a person")
+		.description(
+			"Answers an execution that waits for a person: sends it the signal approve, or another. The payload is JSON. No token of the waitpoint is needed, but that of an operator.",
+		)
+		.option("--reject", "say no: send the signal reject")
+		.option("--name <name>", "send this signal instead")
+		.option("--waitpoint <key>", "answer at this waitpoint; else the first it waits at")
+		.option("--as <identity>", "who says so; else the token's name")
+		.option("--text", "the payload is plain text rather than JSON");
+	asksServer(command).action(
+		(id: string, argument: string | undefined, { reject, name, waitpoint, as: identity, text, ...flags }: Flags) => {
+			if (reject && name !== undefined) throw new MisuseError("--reject and --name: choose one");
+			const request = {
+				name: name ?? (reject ? "reject" : "approve"),
+				...payloadOf(argument, text),
+				...(waitpoint === undefined ? undefined : { waitpoint }),
+				...(identity === undefined ? undefined : { identity }),
+			};
+			return atServer(context, flags, async (ff) => {
+				const { terminal } = context;
+				const answer = await ff.approve(id, request);
+				if (answer.effect === "ignored") context.end("refused");
+				if (flags.json) return terminal.json({ id, ...answer });
+				terminal.print(`${id} ${EFFECTS[answer.effect]}`);
+				if (answer.effect !== "ignored") return;
+				terminal.note(`It waits for ${waitedFor((await ff.waitpoints.list(id)).waitpoints)}.`);
+			});
+		},
+	);
+	examples(command, [
+		"flowfabric approve ex_…",
+		`flowfabric approve ex_… '{"note": "fine"}' --as ann`,
+		"flowfabric approve ex_… --reject --text 'too dear'",
+		`flowfabric approve ex_… '{"dimensions": {"tokens": {"hard": 500000}}}' --waitpoint budget:team-a`,
+	]);
+}

@@ -1,0 +1,25 @@
+import type { Command } from "commander";
+import { type CommandContext, examples } from "../command-context.ts";
+import { asksServer, atServer, type ServerFlags } from "../connection.ts";
+
+interface Flags extends ServerFlags {
+	reason?: string;
+}
+
+export function addResume(program: Command, context: CommandContext): void {
+	const command = program
+		.command("resume <id>")
+		.summary("let suspended work go on, whatever it waits for")
+		.description(
+			"Lets a suspended execution go on, whatever it waits for. Its worker is given the signals that had come.",
+		)
+		.option("--reason <text>", "why; kept in its events");
+	asksServer(command).action((id: string, { reason, ...flags }: Flags) =>
+		atServer(context, flags, async (ff) => {
+			const answer = await ff.resume(id, reason === undefined ? {} : { reason });
+			if (flags.json) return context.terminal.json({ id, ...answer });
+			context.terminal.print(`${id} ${answer.publicState}`);
+		}),
+	);
+	examples(command, ["flowfabric resume ex_…", "flowfabric resume ex_… --reason 'checked by hand'"]);
+}
