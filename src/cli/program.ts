@@ -20,6 +20,7 @@ import { addResume } from "./commands/resume.ts";
 import { addServe } from "./commands/serve.ts";
 import { addSignal } from "./commands/signal.ts";
 import { addSubmit } from "./commands/submit.ts";
+import { addTail } from "./commands/tail.ts";
 import { addWait } from "./commands/wait.ts";
 import { addWorkers } from "./commands/workers.ts";
 import { EXIT_CODES, type ExitName, exitNameOf } from "./exit-codes.ts";
@@ -34,6 +35,7 @@ const COMMANDS: readonly AddCommand[] = [
 	addGet,
 	addList,
 	addWait,
+	addTail,
 	addEvents,
 	addExplain,
 	addCancel,

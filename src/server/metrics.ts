@@ -39,6 +39,7 @@ const TIMED_OUT: Partial<Record<EventBody["type"], TimeoutBehavior>> = {
 
 type Signalled = Extract<OutcomeOf<"signal">, { ok: true }>;
 type Reported = Extract<OutcomeOf<"reportUsage">, { ok: true }>;
+type Appended = Extract<OutcomeOf<"appendFrames">, { ok: true }>;
 
 /** A name as a label: the first of them by themselves, the others together. */
 function nameIn(names: Set<string>, name: string): string {
@@ -83,6 +84,7 @@ export class ServerMetrics implements EngineObserver {
 		"behavior",
 	]);
 	readonly #signals = this.#counter("signals_total", "Signals by what they did", ["effect"]);
+	readonly #frames = this.#counter("stream_frames_total", "Frames appended to streams, by mode", ["mode"]);
 	readonly #registered = this.#counter("workers_registered_total", "Worker instances that came to the registry");
 	readonly #expired = this.#counter("workers_expired_total", "Worker instances that were not heard again");
 	readonly #skipped = this.#counter(
@@ -113,6 +115,14 @@ export class ServerMetrics implements EngineObserver {
 			registers: [registry],
 			collect() {
 				this.set(engine.share.engines);
+			},
+		});
+		new Gauge({
+			name: "flowfabric_stream_tails",
+			help: "Readers that follow a stream now",
+			registers: [registry],
+			collect() {
+				this.set(engine.streamTails.readers);
 			},
 		});
 		new Gauge({
@@ -171,6 +181,7 @@ export class ServerMetrics implements EngineObserver {
 		// Said again it gives the same lease, and is no other grant.
 		else if (op === "acceptGrant" && unit.written.length > 0) this.#grants.inc(ACCEPTED);
 		else if (op === "reportUsage") this.#report(outcome as Reported);
+		else if (op === "appendFrames") for (const { mode } of (outcome as Appended).kept) this.#frames.inc({ mode });
 		else if (op === "signal" || op === "approve") this.#signal(outcome as Signalled);
 		else if (op === "tick" && (outcome as { duty?: Duty }).duty === "worker_expiry") this.#expired.inc();
 	}

@@ -12,7 +12,7 @@ async function commandNames(): Promise<string[]> {
 test("docs/cli.md is what --help says (vitest -u writes it anew)", async () => {
 	const names = await commandNames();
 	expect(names).toEqual([
-		..."serve dev submit get list wait events explain cancel replay approvals approve signal resume".split(" "),
+		..."serve dev submit get list wait tail events explain cancel replay approvals approve signal resume".split(" "),
 		..."lanes workers budgets quotas keys doctor bench".split(" "),
 	]);
 	const parts = [

@@ -63,6 +63,36 @@ describe("doctor of a store", () => {
 		expect((await doctor()).problems).toEqual([]);
 	});
 
+	test("streams, in order and in their places; what of one cannot be read hides no other frame", async () => {
+		const open = () => FlowFabric.open(`sqlite:${file}`, { onFault: ({ subjects }) => faults.push(...subjects) });
+		const faults: string[] = [];
+		const ff = await open();
+		const [claimed] = await ff.backend.leases.claim({ workerId: "w", instanceId: "w", leaseMs: 3_600_000 });
+		const { id = "", lease } = claimed ?? {};
+		const fence = { leaseId: lease?.id ?? "", epoch: lease?.epoch ?? 0 };
+		const frames = [{ text: "a" }, { mode: "summary" as const, patch: { n: 1 } }];
+		for (let n = 0; n < 3; n++) await ff.backend.leases.appendFrames(id, { fence, frames });
+		await ff.close();
+		const { code, facts, problems } = await doctor();
+		expect({ code, problems }).toEqual({ code: 0, problems: [] });
+		expect(facts["records"]).toMatchObject({ stream: 1, summary: 1 });
+
+		tamper("UPDATE blob SET bytes = x'00' WHERE key = ?", `${id}/f0.1`);
+		const torn = await open();
+		expect((await torn.streams.read(id, 0)).frames.map(({ mode }) => mode)).toHaveLength(5);
+		expect(faults).toEqual([`${id}/f0.1`]);
+		await torn.close();
+
+		tamper("UPDATE record SET doc = json_set(doc, '$.durable', 7) WHERE key = ?", `${id}/h0`);
+		expect((await doctor()).problems.join("\n")).toContain(`${id}/h0`);
+		const again = await open();
+		const refused = { code: "corrupt_record", details: { field: "durable" } };
+		await expect(again.streams.read(id, 0)).rejects.toMatchObject(refused);
+		await expect(again.backend.leases.appendFrames(id, { fence, frames })).rejects.toMatchObject(refused);
+		expect((await again.get(id)).publicState).toBe("active");
+		await again.close();
+	});
+
 	test("budgets and quotas with all that belongs to them, in order and in their places", async () => {
 		const ff = await FlowFabric.open(`sqlite:${file}`);
 		for (const id of ["team", "other"]) {

@@ -147,6 +147,22 @@ test("metrics tell of suspensions, of how they ended, and of signals", async () 
 	expect(after('suspended{reason="paused_by_operator"}')).toBe(1);
 });
 
+test("metrics tell of frames by their mode, and of those that follow", async () => {
+	const stand = await Stand.open();
+	const { id, fence } = await stand.held();
+	const append = (...frames: object[]) => stand.backend.leases.appendFrames(id, { fence, frames });
+	await append({ text: "a", seq: 1 }, { text: "b", seq: 2 }, { text: "c", mode: "best_effort" });
+	await append({ text: "b", seq: 2 }, { mode: "summary", patch: {} });
+	const tails = [1, 2].map(() => stand.backend.streams.tail(id, 0, { after: "end", waitMs: 30_000 }));
+	const before = await scrape(stand);
+	const modes = ["durable", "best_effort", "summary"];
+	expect(modes.map((mode) => before(`stream_frames_total{mode="${mode}"}`))).toEqual([2, 1, 1]);
+	expect(before("stream_tails")).toBe(2);
+	await append({ text: "d" });
+	await Promise.all(tails);
+	expect((await scrape(stand))("stream_tails")).toBe(0);
+});
+
 test("metrics tell what became of grants", async () => {
 	const stand = await Stand.open();
 	const ff = stand.connect();

@@ -310,13 +310,13 @@ export class LocalLeases implements LeaseCalls {
 
 	async appendFrames(id: string, request: AppendFramesRequest): Promise<AppendedFrames> {
 		const { fence, frames } = appendFramesRequest.check(request);
-		const { ok: _, ...reply } = await this.#session.run("appendFrames", {
+		const { lastId, frameCount, summaryVersion } = await this.#session.run("appendFrames", {
 			op: "appendFrames",
 			executionId: id,
 			...(fence ? { fence } : undefined),
 			frames: givenFrames(frames),
 		});
-		return reply;
+		return { lastId, frameCount, ...(summaryVersion === undefined ? undefined : { summaryVersion }) };
 	}
 
 	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void {

@@ -35,6 +35,8 @@ export interface StreamState {
 	stream: StreamRecord;
 	maxFrames: number;
 	closing: ReturnType<typeof closingOf>;
+	/** Told of bytes that are no chunk. */
+	fault(key: string, error: unknown): void;
 }
 
 export async function readStream(session: Session, { id, attempt }: StreamName): Promise<StreamState> {
@@ -55,6 +57,7 @@ export async function readStream(session: Session, { id, attempt }: StreamName):
 		stream: header && header.version > 0 ? session.decode<StreamRecord>(header) : makeStream({}),
 		maxFrames: record.policy.stream?.maxFrames ?? DEFAULT_MAX_FRAMES,
 		closing: closingOf(own),
+		fault: (key, error) => session.engine.fault("a record cannot be read", error, key),
 	};
 }
 
@@ -79,7 +82,7 @@ export async function readFrames(state: StreamState, name: StreamName, range: Fr
 
 /** Frames of a range in the order they came, without those that are no longer shown. A page that goes on has some. */
 export async function shownFrames(
-	{ runner, stream, maxFrames }: StreamState,
+	{ runner, stream, maxFrames, fault }: StreamState,
 	name: StreamName,
 	range: FrameRange,
 ): Promise<{ frames: Frame[]; nextFrom: string | undefined }> {
@@ -94,9 +97,15 @@ export async function shownFrames(
 		count += step.length;
 		const keys = step.map(({ chunk, mode }) => chunkKey(name.id, name.attempt, chunk, mode));
 		const { blobs, time } = await runner.ask((store, partition) => store.readBlobs(partition, keys));
-		const found = step.flatMap(({ chunk, mode }, n) => {
+		const found = step.flatMap(({ chunk, mode }, n): Frame[] => {
 			const blob = blobs[n];
-			return blob ? decodeChunk(Buffer.from(blob).toString(), chunk, mode) : [];
+			if (!blob) return [];
+			try {
+				return decodeChunk(Buffer.from(blob).toString(), chunk, mode);
+			} catch (error) {
+				fault(keys[n] ?? "", error);
+				return [];
+			}
 		});
 		for (const frame of found.sort(comparePositions)) {
 			if (!isWithin(frame, range) || !isShown(frame, stream, maxFrames, time)) continue;

@@ -47,6 +47,10 @@ export class SharedTail {
 		]);
 	}
 
+	get users(): number {
+		return this.#users;
+	}
+
 	enter(): void {
 		this.#users += 1;
 	}

@@ -6,8 +6,15 @@ import { SharedTail } from "./shared-tail.ts";
 export class StreamTails {
 	readonly #tails = new Map<string, SharedTail>();
 
+	/** How many streams are followed, and by how many. */
 	get size(): number {
 		return this.#tails.size;
+	}
+
+	get readers(): number {
+		let readers = 0;
+		for (const { users } of this.#tails.values()) readers += users;
+		return readers;
 	}
 
 	of(session: Session, name: StreamName): SharedTail {

@@ -41,7 +41,13 @@ export interface GivenFrame {
 	ttlMs?: number;
 }
 
-export type AppendFramesOutcome = Outcome<{ lastId: string; frameCount: number; summaryVersion?: number }>;
+export type AppendFramesOutcome = Outcome<{
+	lastId: string;
+	frameCount: number;
+	summaryVersion?: number;
+	/** Those of the command that were kept. */
+	kept: readonly GivenFrame[];
+}>;
 
 /** Frames on their way into a stream, as the chunk of this number. */
 interface Append {
@@ -67,7 +73,7 @@ export function appendFrames(tx: Tx, command: AppendFramesCommand, now: number):
 	const { epoch } = record;
 	const seqBefore = known.epoch === epoch ? known.seq : 0;
 	const fresh = command.frames.filter(({ seq }) => seq === undefined || seq > seqBefore);
-	if (fresh.length === 0) return told(known);
+	if (fresh.length === 0) return told(known, fresh);
 
 	const summary = patched(tx, record, attempt, known, fresh, now);
 	if (summary && JSON.stringify(summary.documents).length > MAX_SUMMARY_CHARS)
@@ -81,12 +87,12 @@ export function appendFrames(tx: Tx, command: AppendFramesCommand, now: number):
 	tx.put(key, next);
 	if (summary) tx.put(summaryKey(record.id, attempt), summary);
 	if (isFirst) tx.put(executionKey(record.id), amendExecution(record, { parts: { ...parts, streams: attempt + 1 } }));
-	return told(next);
+	return told(next, fresh);
 }
 
-function told(stream: StreamRecord): AppendFramesOutcome {
+function told(stream: StreamRecord, kept: readonly GivenFrame[]): AppendFramesOutcome {
 	const frameCount = FRAME_MODES.reduce((sum, mode) => sum + logOf(stream, mode).total, 0);
-	const outcome = { ok: true, lastId: stream.lastId, frameCount } as const;
+	const outcome = { ok: true, lastId: stream.lastId, frameCount, kept } as const;
 	// Every patch is a version.
 	const { total } = stream.summary;
 	return total > 0 ? { ...outcome, summaryVersion: total } : outcome;
