@@ -8,6 +8,8 @@ import { shape } from "./validate.ts";
 const strict = { additionalProperties: false, allowed: "must be an object" };
 
 export const MAX_FRAME_BYTES = 64 * 1024;
+/** Frames of one call together. */
+export const MAX_APPEND_BYTES = 1024 * 1024;
 export const MAX_FRAMES_AT_ONCE = 1000;
 export const MAX_TAIL_WAIT_MS = 30_000;
 export const MAX_FRAMES_READ = 10_000;

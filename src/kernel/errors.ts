@@ -96,7 +96,7 @@ export const ERRORS = {
 	summary_too_large: {
 		status: 409,
 		retryable: false,
-		message: "the summary of the stream would be longer than 262144 characters",
+		message: "the summary of the stream would be longer than 61440 characters",
 	},
 	too_many_waitpoints: { status: 409, retryable: false, message: "the execution has had 10000 waitpoints" },
 	execution_not_terminal: { status: 409, retryable: false, message: "the execution has not ended" },

@@ -6,7 +6,7 @@ import type { StepRecord } from "./records/step.ts";
 import { chunkKey, FRAME_MODES, type StreamRecord, streamKey, summaryKey } from "./records/stream.ts";
 import { suspensionKey, suspensionNameKey } from "./records/suspension.ts";
 import { type WaitpointRecord, waitpointNameKey } from "./records/waitpoint.ts";
-import { logOf, withLog } from "./streams/keeping.ts";
+import { logOf, withLog, withoutOldest } from "./streams/keeping.ts";
 import { countedValues } from "./suspension/counting.ts";
 import type { Tx } from "./tx.ts";
 
@@ -94,7 +94,7 @@ const removeStreams: PartRemover = (tx, { id }, parts, most) => {
 	if (attempt < 0) return { parts, count: 0, isDone: true };
 	const key = streamKey(id, attempt);
 	const stream = tx.getReadable(key);
-	const left = stream && removeChunks(tx, id, attempt, stream);
+	const left = stream && removeOldest(tx, id, attempt, stream);
 	if (left) {
 		tx.put(key, left);
 		return { parts, count: most, isDone: false };
@@ -105,13 +105,12 @@ const removeStreams: PartRemover = (tx, { id }, parts, most) => {
 };
 
 /** Removes the oldest chunks of one mode; the stream without them, or undefined when there were none. */
-function removeChunks(tx: Tx, id: string, attempt: number, stream: StreamRecord): StreamRecord | undefined {
+function removeOldest(tx: Tx, id: string, attempt: number, stream: StreamRecord): StreamRecord | undefined {
 	for (const mode of FRAME_MODES) {
-		const log = logOf(stream, mode);
-		const [oldest, ...groups] = log.groups;
-		if (!oldest) continue;
-		for (let n = oldest.from; n <= oldest.to; n++) tx.removeBlob(chunkKey(id, attempt, n, mode));
-		return amend(stream, withLog(mode, { ...log, groups }));
+		const { log, gone } = withoutOldest(logOf(stream, mode));
+		if (!gone) continue;
+		for (let n = gone.from; n <= gone.to; n++) tx.removeBlob(chunkKey(id, attempt, n, mode));
+		return amend(stream, withLog(mode, log));
 	}
 	return undefined;
 }

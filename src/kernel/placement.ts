@@ -11,7 +11,7 @@ import { type StepRecord, stepSubject } from "./records/step.ts";
 import { fairQueue, type TicketRecord } from "./records/ticket.ts";
 import type { WaitpointRecord } from "./records/waitpoint.ts";
 import { type WorkerRecord, workerExpiresAt } from "./records/worker.ts";
-import { type PublicState, publicState } from "./state.ts";
+import { type BlockingReason, type PublicState, publicState } from "./state.ts";
 import { timersOf } from "./timers.ts";
 
 /** One place a record is queued in. */
@@ -116,6 +116,18 @@ function sameName<L extends string>(make: (namespace: string, lane: string, last
 
 /** How the names of queues begin that are only ever read by whoever knows what they belong to. */
 const PARTS = "part,";
+
+/** How the names of queues of suspended executions begin. */
+export const SUSPENDED = `${PARTS}suspended,`;
+
+/** Suspended executions of a namespace by why they are, longest first. */
+const suspendedQueue = (namespace: string, reason: BlockingReason): string => `${SUSPENDED}${reason},${namespace}`;
+
+/** Why what stands in such a queue is suspended, and whose it is. */
+export function suspendedQueueSubject(queue: string): { reason: BlockingReason; namespace: string } {
+	const comma = queue.indexOf(",", SUSPENDED.length);
+	return { reason: queue.slice(SUSPENDED.length, comma) as BlockingReason, namespace: queue.slice(comma + 1) };
+}
 
 /** How the names of queues that lists are read from begin. */
 export const LIST = "list,";
@@ -229,6 +241,9 @@ export function executionPlacement(record: ExecutionRecord): Placement[] {
 		places.push({ queue, score: queueScore(record) });
 		return places;
 	}
+	const { suspension } = record;
+	if (suspension)
+		places.push({ queue: suspendedQueue(record.namespace, record.blockingReason), score: suspension.since });
 	const paused = pausingBudget(record);
 	if (paused !== undefined)
 		places.push({ queue: waitersQueue("budget", record.namespace, paused), score: turnScore(record) });

@@ -1,6 +1,13 @@
 import { HttpBackend } from "../client/http-backend.ts";
 import type { ConnectOptions } from "../client/options.ts";
-import type { Backend, BudgetCalls, FollowOptions, QuotaCalls, WaitpointCalls } from "../contract/backend.ts";
+import type {
+	Backend,
+	BudgetCalls,
+	FollowOptions,
+	QuotaCalls,
+	StreamCalls,
+	WaitpointCalls,
+} from "../contract/backend.ts";
 import type { BulkRequest } from "../contract/bulk.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import type {
@@ -26,6 +33,7 @@ import { Worker, type WorkerOptions } from "../worker/worker.ts";
 import { writeLines } from "./lines.ts";
 import { type OpenOptions, openBackend } from "./open.ts";
 import { Run, resultOf, type WaitOptions } from "./run.ts";
+import { type TailedFrame, type TailOptions, tailOf } from "./tail.ts";
 
 /** What a program submits and gets back, by kind; the default lets everything pass. */
 // biome-ignore lint/suspicious/noExplicitAny: without types of their own, inputs and results are the caller's business
@@ -178,6 +186,16 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 	/** The lanes of a namespace and what is in them, a page at a time. */
 	lanes(request: LanesPageRequest = {}) {
 		return this.backend.lanes.list(request);
+	}
+
+	/** What its handler tells while it runs, as it comes; see `tail` of `Run`. */
+	tail(id: string, options: TailOptions = {}): AsyncGenerator<TailedFrame> {
+		return tailOf(this.backend, id, options);
+	}
+
+	/** The streams of single attempts: ranges, tails and summaries. */
+	get streams(): StreamCalls {
+		return this.backend.streams;
 	}
 
 	/** What may be spent, who spent it, and what waits for more. */

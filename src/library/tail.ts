@@ -1,4 +1,5 @@
 import type { Backend } from "../contract/backend.ts";
+import { FlowFabricError } from "../contract/errors.ts";
 import type { FrameView } from "../contract/replies.ts";
 
 /** Where to begin, and when to stop. */
@@ -19,19 +20,31 @@ export interface TailedFrame extends FrameView {
 export async function* tailOf(
 	{ streams, executions }: Pick<Backend, "streams" | "executions">,
 	id: string,
-	{ attempt: first = 0, after, signal }: TailOptions,
+	{ attempt: named, after, signal }: TailOptions,
 ): AsyncGenerator<TailedFrame> {
+	const first = named ?? 0;
 	for (let attempt = first; !signal?.aborted; attempt++) {
 		let isNew = attempt > first;
-		const from = attempt === first && after !== undefined ? { after } : {};
-		for await (const { frames } of streams.follow(id, attempt, { ...from, ...(signal ? { signal } : undefined) })) {
-			for (const frame of frames) {
-				yield isNew ? { ...frame, isNewAttempt: true } : frame;
-				isNew = false;
+		const options = {
+			...(attempt === first && after !== undefined ? { after } : undefined),
+			...(signal ? { signal } : undefined),
+		};
+		try {
+			for await (const { frames } of streams.follow(id, attempt, options)) {
+				for (const frame of frames) {
+					yield isNew ? { ...frame, isNewAttempt: true } : frame;
+					isNew = false;
+				}
 			}
+		} catch (error) {
+			// It ended before this attempt began.
+			if (isNotThere(error) && attempt !== named) return;
+			throw error;
 		}
 		if (signal?.aborted) return;
 		const { state, attempt: current } = await executions.get(id);
 		if (state.lifecyclePhase === "terminal" && (current?.index ?? 0) <= attempt) return;
 	}
 }
+
+const isNotThere = (error: unknown): boolean => error instanceof FlowFabricError && error.code === "attempt_not_found";

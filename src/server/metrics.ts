@@ -8,7 +8,12 @@ import type { OutcomeOf } from "../kernel/kernel.ts";
 import type { Outcome } from "../kernel/outcome.ts";
 import { leaseEndOf } from "../kernel/reading.ts";
 import { recordTypeOf } from "../kernel/record-types.ts";
-import { type ExecutionRecord, eligibleSince, executionKey } from "../kernel/records/execution.ts";
+import {
+	type ExecutionRecord,
+	eligibleSince,
+	executionKey,
+	type TimeoutBehavior,
+} from "../kernel/records/execution.ts";
 import type { Duty } from "../kernel/timers.ts";
 import type { Pools } from "./pools.ts";
 import { addScannerMetrics } from "./scanner-metrics.ts";
@@ -22,6 +27,17 @@ const RESERVED = { outcome: "reserved" } as const;
 const ACCEPTED = { outcome: "accepted" } as const;
 const LAPSED = { outcome: "lapsed" } as const;
 
+const SUSPENSION_TIMEOUT: Duty = "suspension_timeout";
+/** By what an event that a timeout caused tells how it was to be treated. */
+const TIMED_OUT: Partial<Record<EventBody["type"], TimeoutBehavior>> = {
+	resumed: "resume",
+	failed: "fail",
+	cancelled: "cancel",
+	expired: "expire",
+	blocked: "escalate",
+};
+
+type Signalled = Extract<OutcomeOf<"signal">, { ok: true }>;
 type Reported = Extract<OutcomeOf<"reportUsage">, { ok: true }>;
 
 /** A name as a label: the first of them by themselves, the others together. */
@@ -61,6 +77,12 @@ export class ServerMetrics implements EngineObserver {
 		"Reports of usage by outcome, and by the dimension whose limit they passed or would have",
 		["outcome", "dimension"],
 	);
+	readonly #suspensions = this.#counter("suspensions_total", "Executions that were suspended, by reason", ["reason"]);
+	readonly #resumes = this.#counter("resumes_total", "Suspensions from which work went on, by what ended them", ["by"]);
+	readonly #timeouts = this.#counter("suspension_timeouts_total", "Suspensions that timed out, by what came of it", [
+		"behavior",
+	]);
+	readonly #signals = this.#counter("signals_total", "Signals by what they did", ["effect"]);
 	readonly #registered = this.#counter("workers_registered_total", "Worker instances that came to the registry");
 	readonly #expired = this.#counter("workers_expired_total", "Worker instances that were not heard again");
 	readonly #skipped = this.#counter(
@@ -149,12 +171,24 @@ export class ServerMetrics implements EngineObserver {
 		// Said again it gives the same lease, and is no other grant.
 		else if (op === "acceptGrant" && unit.written.length > 0) this.#grants.inc(ACCEPTED);
 		else if (op === "reportUsage") this.#report(outcome as Reported);
+		else if (op === "signal" || op === "approve") this.#signal(outcome as Signalled);
 		else if (op === "tick" && (outcome as { duty?: Duty }).duty === "worker_expiry") this.#expired.inc();
 	}
 
 	#report({ outcome, dimension, duplicate }: Reported): void {
 		if (duplicate) this.#reports.inc({ outcome: "duplicate", dimension: "" });
 		else this.#reports.inc({ outcome, dimension: dimension === undefined ? "" : nameIn(this.#dimensions, dimension) });
+	}
+
+	#signal({ status, effect }: Signalled): void {
+		this.#signals.inc({ effect: status === "duplicate" ? status : effect });
+	}
+
+	#suspension({ type, actor, reason, by }: EventBody): void {
+		if (type === "suspended") this.#suspensions.inc({ reason: String(reason) });
+		else if (type === "resumed") this.#resumes.inc({ by: String(by) });
+		const behavior = TIMED_OUT[type];
+		if (behavior && actor === SUSPENSION_TIMEOUT) this.#timeouts.inc({ behavior });
 	}
 
 	#event(body: EventBody, record: ExecutionRecord, at: number): void {
@@ -170,6 +204,7 @@ export class ServerMetrics implements EngineObserver {
 				Math.max(0, at - eligibleSince(record)) / 1000,
 			);
 		}
+		this.#suspension(body);
 		const by = leaseEndOf(body, record);
 		if (by === undefined) return;
 		this.#live.dec();

@@ -1,5 +1,6 @@
 import type { FastifyReply } from "fastify";
 import { isOverdue } from "./answer-deadline.ts";
+import type { Pool } from "./pools.ts";
 import type { ServerContext } from "./server-context.ts";
 
 /** Why a wait was called off. */
@@ -44,8 +45,9 @@ export async function waiting<T>(
 	context: ServerContext,
 	reply: FastifyReply,
 	{ wait, now }: { wait(signal: AbortSignal): Promise<T>; now(): Promise<T> },
+	pool: Pool = context.pools.waits,
 ): Promise<T> {
-	context.pools.waits.take();
+	pool.take();
 	const call = new PendingCall(reply, context.waiting);
 	try {
 		return await wait(call.signal);
@@ -54,7 +56,7 @@ export async function waiting<T>(
 		return await now();
 	} finally {
 		call.leave();
-		context.pools.waits.give();
+		pool.give();
 	}
 }
 

@@ -3,6 +3,7 @@ import type { Engine } from "../engine/engine.ts";
 import { takeCensus } from "../engine/reading/census.ts";
 import { queueDepths } from "../engine/reading/queue-depths.ts";
 import { BLOCKING_CAUSES, type BlockingCause } from "../kernel/blocking.ts";
+import { SUSPENSION_REASONS } from "../kernel/suspension/reasons.ts";
 
 /** Counted when somebody asks, not as things happen: other engines change them too. */
 export function addStoreMetrics(registry: Registry, { runners, kernel }: Engine, mostLanes: number): void {
@@ -52,6 +53,19 @@ export function addStoreMetrics(registry: Registry, { runners, kernel }: Engine,
 			const found = await census();
 			this.reset();
 			for (const [namespace, count] of found?.workers ?? []) this.set({ namespace }, count);
+		},
+	});
+	new Gauge({
+		name: "flowfabric_suspended",
+		help: "Executions suspended just now, by what they wait for",
+		labelNames: ["reason"],
+		registers,
+		async collect() {
+			const found = await census();
+			this.reset();
+			if (!found) return;
+			for (const reason of new Set(Object.values(SUSPENSION_REASONS)))
+				this.set({ reason }, found.suspended.get(reason) ?? 0);
 		},
 	});
 	new Gauge({

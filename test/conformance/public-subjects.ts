@@ -25,6 +25,7 @@ import { grantRequestCases } from "./public-cases/grant-requests.ts";
 import { grantCases } from "./public-cases/grants.ts";
 import { handBackCases } from "./public-cases/hand-back.ts";
 import { handlerStepCases } from "./public-cases/handler-steps.ts";
+import { handlerStreamCases } from "./public-cases/handler-streams.ts";
 import { handlerWaitCases } from "./public-cases/handler-waits.ts";
 import { historyCases } from "./public-cases/histories.ts";
 import { idempotencyCases } from "./public-cases/idempotency.ts";
@@ -50,6 +51,11 @@ import { routeCases } from "./public-cases/routes.ts";
 import { signalCases } from "./public-cases/signals.ts";
 import { situationCases } from "./public-cases/situations.ts";
 import { stepCases } from "./public-cases/steps.ts";
+import { streamFenceCases } from "./public-cases/stream-fences.ts";
+import { streamKeepingCases } from "./public-cases/stream-keeping.ts";
+import { streamSummaryCases } from "./public-cases/stream-summaries.ts";
+import { streamTailCases } from "./public-cases/stream-tails.ts";
+import { streamCases } from "./public-cases/streams.ts";
 import { suspendedEndCases } from "./public-cases/suspended-ends.ts";
 import { suspendingCases } from "./public-cases/suspending.ts";
 import { suspensionTimeoutCases } from "./public-cases/suspension-timeouts.ts";
@@ -120,6 +126,12 @@ const always: Subjects = {
 	"suspended ends": suspendedEndCases,
 	"budget pauses": budgetPauseCases,
 	"kept slots": keptSlotCases,
+	streams: streamCases,
+	"stream fences": streamFenceCases,
+	"stream keeping": streamKeepingCases,
+	"stream summaries": streamSummaryCases,
+	"stream tails": streamTailCases,
+	"handler streams": handlerStreamCases,
 	administration: administrationCases,
 	keys: keyCases,
 	"bad creates": badCreateCases,

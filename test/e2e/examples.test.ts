@@ -68,6 +68,62 @@ test("examples/agents.ts stops who spends too much, and tells who spent what", a
 	);
 });
 
+test("examples/approving-agent.ts asks a person, and goes on where it stopped", async () => {
+	expect(await output(".build/examples/approving-agent.js")).toBe(
+		[
+			"refund: wants to refund 4900 cents, waiting for approval",
+			"refund: wants to refund 4900 cents, waiting for approval",
+			"Dear Ada, we refund you. (decided by Carol)",
+			"Dear Bob, we are sorry: blue is what you ordered. (decided by Carol)",
+			"refunds: Ada 4900",
+			"handlers ran 4 times, the model was asked 4 times",
+			"",
+		].join("\n"),
+	);
+});
+
+test("examples/llm-budget.ts asks when the budget is spent, and pays for nothing twice", async () => {
+	expect(await output(".build/examples/llm-budget.js")).toBe(
+		[
+			"budget:research asks: budget research: tokens 900/1000, report of 300 refused",
+			"again: budget research: tokens 1500/1500, report of 300 refused",
+			"notes: 6",
+			"failed: budget research: to go on was rejected",
+			"1800 tokens are paid for; the model was asked 7 times",
+			"",
+		].join("\n"),
+	);
+});
+
+test("examples/two-of-three.ts counts everybody once", async () => {
+	expect(await output(".build/examples/two-of-three.js")).toBe(
+		[
+			"1.0: ann says approve: appended",
+			"1.0: ann says approve: appended_duplicate",
+			"1.0: bob says reject: appended",
+			"1.0: cid says approve: resumed",
+			"1.0: released by ann and cid",
+			"1.1: ann says approve: appended",
+			"1.1: bob says reject: appended",
+			"1.1: cid says reject: resumed",
+			"1.1: held back by bob and cid",
+			"",
+		].join("\n"),
+	);
+});
+
+test("examples/callback.ts is called back by somebody who knows nothing but a URL", async () => {
+	expect(await output(".build/examples/callback.js")).toBe(
+		[
+			"A-17: waiting for a signal",
+			"the provider calls back: 200 resumed",
+			'A-17 is paid: {"cents":1250,"method":"card"}',
+			"the provider calls once more: 409 waitpoint_closed",
+			"",
+		].join("\n"),
+	);
+});
+
 describe("the README's terminals", () => {
 	const running: Program[] = [];
 	afterEach(async () => {

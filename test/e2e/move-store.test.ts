@@ -71,6 +71,32 @@ test("tokens of waitpoints end with a move, unless the keys move too, also to a 
 	}
 });
 
+test("streams move along with their attempts, and go on there", async () => {
+	const from = `sqlite:${join(folder, "told.db")}`;
+	const to = `sqlite:${join(folder, "retold.db")}`;
+	const file = join(folder, "told.jsonl");
+	const before = await FlowFabric.open(from);
+	const run = await before.submit("job");
+	const [claimed] = await before.backend.leases.claim({ workerId: "w", instanceId: "w", leaseMs: 3_600_000 });
+	const fence = { leaseId: claimed?.lease.id ?? "", epoch: claimed?.lease.epoch ?? 0 };
+	for (let seq = 1; seq <= 20; seq += 2) {
+		const patch = { mode: "summary" as const, patch: { [`at${seq}`]: seq }, seq: seq + 1 };
+		await before.backend.leases.appendFrames(run.id, { fence, frames: [{ text: "é".repeat(seq), seq }, patch] });
+	}
+	const look = async (ff: FlowFabric) => [await ff.streams.read(run.id, 0), await ff.streams.summary(run.id, 0)];
+	const seen = await look(before);
+	await before.close();
+	await exportFile(from, file);
+	await importFile(file, to, { partitions: 8 });
+	const after = await FlowFabric.open(to);
+	expect(await look(after)).toEqual(seen);
+	const appended = await after.backend.leases.appendFrames(run.id, { fence, frames: [{ text: "known", seq: 20 }] });
+	expect(appended).toMatchObject({ frameCount: 20, summaryVersion: 10 });
+	await after.backend.leases.appendFrames(run.id, { fence, frames: [{ text: "new", seq: 21 }] });
+	expect((await after.streams.read(run.id, 0)).frames.at(-1)).toMatchObject({ text: "new", attempt: 0 });
+	await after.close();
+});
+
 test("budgets and quotas move along, each to where its name leads", async () => {
 	const from = `sqlite:${join(folder, "spent.db")}`;
 	const to = `sqlite:${join(folder, "moved.db")}`;

@@ -99,6 +99,54 @@ test("metrics tell what became of reports of usage, by dimension where a limit w
 	expect(figure('usage_reports_total{outcome="hard_breach",dimension="calls"}')).toBe(3);
 });
 
+test("metrics tell of suspensions, of how they ended, and of signals", async () => {
+	const stand = await Stand.open();
+	const { leases, waitpoints, executions } = stand.backend;
+	const suspend = async (request: object) => {
+		const { id, fence } = await stand.held();
+		const condition = { allOf: [{ signal: "a" }, { signal: "b" }] };
+		const reply = await leases.suspend(id, {
+			...{ fence, reason: "waiting_for_operator_review", condition, waitpoints: [{ key: "w" }] },
+			...request,
+		});
+		const [at] = reply.waitpoints;
+		const send = (name: string, idempotencyKey = "") =>
+			waitpoints.signal(id, { waitpointId: at?.id ?? "", token: at?.token ?? "", name, idempotencyKey });
+		return { id, send };
+	};
+	const first = await suspend({});
+	await first.send("a", "k");
+	await first.send("a", "k");
+	await first.send("x");
+	const second = await suspend({ reason: "manual_pause" });
+	const before = await scrape(stand);
+	expect(before('suspended{reason="waiting_for_approval"}')).toBe(1);
+	expect(before('suspended{reason="paused_by_operator"}')).toBe(1);
+	expect(before('suspended{reason="waiting_for_signal"}')).toBe(0);
+	await first.send("b");
+	await executions.cancel(first.id);
+	await waitpoints.resume(second.id);
+	await executions.cancel(second.id);
+	const timeouts = ["fail", "cancel", "expire", "resume", "escalate"] as const;
+	for (const timeoutBehavior of timeouts) {
+		const { id } = await suspend({ timeoutMs: 1, timeoutBehavior });
+		await vi.waitFor(
+			async () => expect((await executions.get(id)).state.blockingReason).not.toBe("waiting_for_approval"),
+			PATIENT,
+		);
+		if (timeoutBehavior === "resume") await executions.cancel(id);
+	}
+	const after = await scrape(stand);
+	expect(after('suspensions_total{reason="waiting_for_operator_review"}')).toBe(6);
+	expect(after('suspensions_total{reason="manual_pause"}')).toBe(1);
+	expect(["satisfied", "resumed", "timeout"].map((by) => after(`resumes_total{by="${by}"}`))).toEqual([1, 1, 1]);
+	for (const behavior of timeouts) expect(after(`suspension_timeouts_total{behavior="${behavior}"}`)).toBe(1);
+	const effects = ["appended", "duplicate", "ignored", "resumed"];
+	expect(effects.map((effect) => after(`signals_total{effect="${effect}"}`))).toEqual([1, 1, 1, 1]);
+	expect(after('suspended{reason="waiting_for_approval"}')).toBe(0);
+	expect(after('suspended{reason="paused_by_operator"}')).toBe(1);
+});
+
 test("metrics tell what became of grants", async () => {
 	const stand = await Stand.open();
 	const ff = stand.connect();

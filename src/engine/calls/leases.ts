@@ -42,7 +42,7 @@ import { asValue, bodyHash, contentOf, inlineValue, pack } from "../payloads.ts"
 import { signalsOf, signalsOfLast } from "../reading/signals.ts";
 import { claimedView } from "../reading/views.ts";
 import { withTokens } from "../reading/waitpoints.ts";
-import { givenFrame } from "../streams/given-frame.ts";
+import { givenFrames } from "../streams/given-frame.ts";
 import { checkDelayUntil } from "../submission.ts";
 import { reportUsage } from "./budgets.ts";
 import type { Session } from "./session.ts";
@@ -314,7 +314,7 @@ export class LocalLeases implements LeaseCalls {
 			op: "appendFrames",
 			executionId: id,
 			...(fence ? { fence } : undefined),
-			frames: frames.map(givenFrame),
+			frames: givenFrames(frames),
 		});
 		return reply;
 	}

@@ -2,7 +2,7 @@ import type { FollowFramesOptions, StreamCalls } from "../../contract/backend.ts
 import { FlowFabricError } from "../../contract/errors.ts";
 import type { FramePage, SummaryView } from "../../contract/replies.ts";
 import * as shapes from "../../contract/streams.ts";
-import { type SummaryRecord, summaryKey } from "../../kernel/records/stream.ts";
+import { type SummaryRecord, summaryDefaults, summaryKey } from "../../kernel/records/stream.ts";
 import { type FramePosition, framePosition } from "../../kernel/streams/chunks.ts";
 import { readFrames, readStream, type StreamName } from "../streams/frame-reader.ts";
 import type { SharedTail } from "../streams/shared-tail.ts";
@@ -29,9 +29,9 @@ export class LocalStreams implements StreamCalls {
 		const { runner } = await readStream(this.#session, nameOf(id, attempt));
 		const { records } = await runner.ask((store, partition) => store.read(partition, [summaryKey(id, attempt)]));
 		const [stored] = records;
-		if (!stored || stored.version === 0) return { document: null, version: 0, updatedAt: 0 };
-		const { document, version, updatedAt } = this.#session.decode<SummaryRecord>(stored);
-		return { document: JSON.parse(document) as unknown, version, updatedAt };
+		const known = stored && stored.version > 0 ? this.#session.decode<SummaryRecord>(stored) : summaryDefaults;
+		const { documents, version, updatedAt } = known;
+		return { document: documents[0] ?? null, version, updatedAt };
 	}
 
 	async tail(
@@ -49,11 +49,12 @@ export class LocalStreams implements StreamCalls {
 				const { change, disarm } = tail.changed();
 				const page = await tail.page(position, limit);
 				const left = deadline - clock.monotonic();
-				if (page.frames.length > 0 || page.closedAt !== undefined || left <= 0 || signal?.aborted) {
+				if (page.frames.length > 0 || page.closedAt !== undefined || left <= 0) {
 					disarm();
 					return page;
 				}
 				await this.#until(change, disarm, left, signal);
+				signal?.throwIfAborted();
 			}
 		});
 	}

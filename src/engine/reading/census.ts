@@ -1,7 +1,15 @@
 import type { BlockingCause } from "../../kernel/blocking.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
-import { BLOCKED, blockedQueueSubject, LANES, WORKERS } from "../../kernel/placement.ts";
+import {
+	BLOCKED,
+	blockedQueueSubject,
+	LANES,
+	SUSPENDED,
+	suspendedQueueSubject,
+	WORKERS,
+} from "../../kernel/placement.ts";
 import type { LaneHomeRecord, LaneState } from "../../kernel/records/lane.ts";
+import type { BlockingReason } from "../../kernel/state.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { someSizes } from "./queue-sizes.ts";
 
@@ -18,6 +26,8 @@ export interface Census {
 	workers: ReadonlyMap<string, number>;
 	/** Executions set aside, by cause; at least so many where thousands of things are waited for. */
 	blocked: ReadonlyMap<BlockingCause, number>;
+	/** Suspended executions, by what they wait for. */
+	suspended: ReadonlyMap<BlockingReason, number>;
 	closedLanes: readonly ClosedLane[];
 }
 
@@ -29,14 +39,16 @@ export async function takeCensus(
 	const workers = new Map<string, number>();
 	const closedLanes: ClosedLane[] = [];
 	const blocked = new Map<BlockingCause, number>();
+	const suspended = new Map<BlockingReason, number>();
 	await Promise.all(
 		runners.map(async (runner) => {
-			const [registered, waiting, lanes] = await Promise.all([
+			const [registered, waiting, paused, lanes] = await Promise.all([
 				someSizes(runner, WORKERS, (queue) => queue),
 				someSizes(runner, BLOCKED, (queue) => {
 					const { cause, namespace } = blockedQueueSubject(queue);
 					return `${cause},${namespace}`;
 				}),
+				someSizes(runner, SUSPENDED, (queue) => suspendedQueueSubject(queue).namespace),
 				closedIn(runner, kernel, mostLanes),
 			]);
 			for (const { queue, size } of registered) {
@@ -47,10 +59,14 @@ export async function takeCensus(
 				const { cause } = blockedQueueSubject(queue);
 				blocked.set(cause, (blocked.get(cause) ?? 0) + size);
 			}
+			for (const { queue, size } of paused) {
+				const { reason } = suspendedQueueSubject(queue);
+				suspended.set(reason, (suspended.get(reason) ?? 0) + size);
+			}
 			for (const lane of lanes) closedLanes.push(lane);
 		}),
 	);
-	return { workers, blocked, closedLanes: closedLanes.slice(0, mostLanes) };
+	return { workers, blocked, suspended, closedLanes: closedLanes.slice(0, mostLanes) };
 }
 
 /** Lanes with their home in this partition that are paused or draining. */

@@ -18,9 +18,11 @@ import { isFor } from "../../kernel/target.ts";
 import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 
-/** Chunks read at a time, and how many bytes a page may have before it ends there. */
-const CHUNKS_AT_ONCE = 64;
+/** A page ends when it has so many bytes. */
 const PAGE_BYTES = 2 * 1024 * 1024;
+/** Chunks read at a time: few before it is known how long they are. */
+const CHUNKS_AT_FIRST = 4;
+const CHUNKS_AT_ONCE = 256;
 
 export interface StreamName {
 	id: string;
@@ -65,52 +67,100 @@ export interface FrameRange {
 	limit: number;
 }
 
-/** Frames of a stream in the order they came. What was trimmed meanwhile is not among them. */
-export async function readFrames(
-	{ runner, stream, maxFrames, closing }: StreamState,
+/** Frames of a range, as readers are shown them. */
+export async function readFrames(state: StreamState, name: StreamName, range: FrameRange): Promise<FramePage> {
+	const { frames, nextFrom } = await shownFrames(state, name, range);
+	return {
+		frames: frames.map((frame) => viewOf(frame, name.attempt)),
+		...(nextFrom === undefined ? undefined : { nextFrom }),
+		...state.closing,
+	};
+}
+
+/** Frames of a range in the order they came, without those that are no longer shown. A page that goes on has some. */
+export async function shownFrames(
+	{ runner, stream, maxFrames }: StreamState,
 	name: StreamName,
 	range: FrameRange,
-): Promise<FramePage> {
-	const frames: FrameView[] = [];
+): Promise<{ frames: Frame[]; nextFrom: string | undefined }> {
+	const frames: Frame[] = [];
 	let bytes = 0;
-	let next: Frame | undefined;
-	const chunks = chunksFrom(stream, range);
-	while (chunks.length > 0 && !next && bytes < PAGE_BYTES) {
+	let count = 0;
+	const walk = new ChunkWalk(chunksFrom(stream, range));
+	while (walk.next !== undefined && (frames.length === 0 || bytes < PAGE_BYTES)) {
+		const fitting = count === 0 ? CHUNKS_AT_FIRST : Math.ceil((count * PAGE_BYTES) / (bytes + 1));
 		// As many as may be needed, if each has but one frame.
-		const step = chunks.splice(0, Math.min(CHUNKS_AT_ONCE, range.limit + 1 - frames.length));
+		const step = walk.take(Math.min(CHUNKS_AT_ONCE, fitting, range.limit + 1 - frames.length));
+		count += step.length;
 		const keys = step.map(({ chunk, mode }) => chunkKey(name.id, name.attempt, chunk, mode));
 		const { blobs, time } = await runner.ask((store, partition) => store.readBlobs(partition, keys));
 		const found = step.flatMap(({ chunk, mode }, n) => {
 			const blob = blobs[n];
-			bytes += blob?.byteLength ?? 0;
 			return blob ? decodeChunk(Buffer.from(blob).toString(), chunk, mode) : [];
 		});
 		for (const frame of found.sort(comparePositions)) {
 			if (!isWithin(frame, range) || !isShown(frame, stream, maxFrames, time)) continue;
-			if (frames.length === range.limit) {
-				next = frame;
-				break;
-			}
-			frames.push(view(frame, name.attempt));
+			if (frames.length === range.limit) return { frames, nextFrom: frameId(frame) };
+			frames.push(frame);
 		}
+		for (const blob of blobs) bytes += blob?.byteLength ?? 0;
 	}
-	const [rest] = chunks;
-	const nextFrom = next ? frameId(next) : rest ? frameId({ chunk: rest.chunk, place: 0 }) : undefined;
-	return { frames, ...(nextFrom === undefined ? undefined : { nextFrom }), ...closing };
+	return { frames, nextFrom: walk.next === undefined ? undefined : frameId({ chunk: walk.next, place: 0 }) };
 }
 
-/** The chunks that may hold frames of a range, in order. Of a sparse mode some are not there. */
-function chunksFrom(stream: StreamRecord, { from, after, to }: FrameRange): { chunk: number; mode: FrameMode }[] {
-	const first = from?.chunk ?? after?.chunk ?? 0;
+interface ChunkName {
+	chunk: number;
+	mode: FrameMode;
+}
+
+/**
+ * The chunks that may hold frames of a range, in order and only as far as they are asked for. Some are not there: numbers
+ * that other modes have used.
+ */
+function* chunksFrom(stream: StreamRecord, { from, after, to }: FrameRange): Generator<ChunkName> {
 	const last = to?.chunk ?? stream.next - 1;
-	const chunks: { chunk: number; mode: FrameMode }[] = [];
-	for (const mode of FRAME_MODES) {
-		for (const group of logOf(stream, mode).groups) {
-			for (let chunk = Math.max(first, group.from); chunk <= Math.min(last, group.to); chunk++)
-				chunks.push({ chunk, mode });
+	const logs = FRAME_MODES.map((mode) => ({ mode, groups: [...logOf(stream, mode).groups] }));
+	for (let chunk = from?.chunk ?? after?.chunk ?? 0; chunk <= last; ) {
+		let nearest = Number.POSITIVE_INFINITY;
+		for (const { mode, groups } of logs) {
+			while (groups[0] && groups[0].to < chunk) groups.shift();
+			const [group] = groups;
+			if (!group) continue;
+			if (group.from <= chunk) yield { chunk, mode };
+			nearest = Math.min(nearest, Math.max(group.from, chunk + 1));
 		}
+		chunk = nearest;
 	}
-	return chunks.sort((a, b) => a.chunk - b.chunk);
+}
+
+/** Takes chunks one number after the other, all of one number together: their frames stand in one order. */
+class ChunkWalk {
+	readonly #chunks: Generator<ChunkName>;
+	#next: ChunkName | undefined;
+
+	constructor(chunks: Generator<ChunkName>) {
+		this.#chunks = chunks;
+		this.#step();
+	}
+
+	/** The number of the next chunk; undefined at the end. */
+	get next(): number | undefined {
+		return this.#next?.chunk;
+	}
+
+	take(most: number): ChunkName[] {
+		const taken: ChunkName[] = [];
+		while (this.#next && (taken.length < most || this.#next.chunk === taken.at(-1)?.chunk)) {
+			taken.push(this.#next);
+			this.#step();
+		}
+		return taken;
+	}
+
+	#step(): void {
+		const { value, done } = this.#chunks.next();
+		this.#next = done ? undefined : value;
+	}
 }
 
 const isWithin = (frame: Frame, { from, after, to }: FrameRange): boolean =>
@@ -118,7 +168,7 @@ const isWithin = (frame: Frame, { from, after, to }: FrameRange): boolean =>
 	(!after || comparePositions(frame, after) > 0) &&
 	(!to || comparePositions(frame, to) <= 0);
 
-function view(frame: Frame, attempt: number): FrameView {
+export function viewOf(frame: Frame, attempt: number): FrameView {
 	const { at, mode, epoch, t, x, b, p, q } = frame;
 	const type = t ?? (x !== undefined ? "text" : b !== undefined ? "data" : "patch");
 	return {

@@ -1,5 +1,6 @@
 import { FlowFabricError } from "../../contract/errors.ts";
-import { type FrameRequest, MAX_FRAME_BYTES } from "../../contract/streams.ts";
+import { BASE64_FORM } from "../../contract/fields.ts";
+import { type FrameRequest, MAX_APPEND_BYTES, MAX_FRAME_BYTES } from "../../contract/streams.ts";
 import type { GivenFrame } from "../../kernel/rules/append-frames.ts";
 import type { StoredFrame } from "../../kernel/streams/chunks.ts";
 import type { Json } from "../../kernel/streams/merge-patch.ts";
@@ -7,15 +8,31 @@ import type { Json } from "../../kernel/streams/merge-patch.ts";
 /** How long a frame of best effort is shown that says nothing of it. */
 const DEFAULT_TTL_MS = 60_000;
 
-/** A frame as it is kept, from what a worker sent; its place tells which of them is wrong. */
-export function givenFrame(frame: FrameRequest, n: number): GivenFrame {
+/** Frames as they are kept, from what a worker sent. */
+export function givenFrames(frames: readonly FrameRequest[]): GivenFrame[] {
+	let bytes = 0;
+	let last = 0;
+	return frames.map((frame, n) => {
+		const { seq = last + 1 } = frame;
+		if (seq <= last) throw invalid(`frames[${n}].seq`, `must be above ${last}, which came before it`);
+		if (frame.seq !== undefined) last = seq;
+		bytes += sizeOf(frame);
+		if (bytes > MAX_APPEND_BYTES) throw tooLarge("frames", MAX_APPEND_BYTES, bytes);
+		return givenFrame(frame, `frames[${n}]`);
+	});
+}
+
+function givenFrame(frame: FrameRequest, at: string): GivenFrame {
 	const { type, mode = "durable", text, payloadBase64, patch, seq, ttlMs } = frame;
-	const at = `frames[${n}]`;
 	const given = [text, payloadBase64, patch].filter((each) => each !== undefined).length;
 	if (given !== 1) throw invalid(at, "must have exactly one of text, payloadBase64 and patch");
 	if ((patch !== undefined) !== (mode === "summary"))
 		throw invalid(`${at}.mode`, "patch is what a summary frame carries, and nothing else");
 	if (ttlMs !== undefined && mode !== "best_effort") throw invalid(`${at}.ttlMs`, "is for frames of best_effort");
+	if (payloadBase64 !== undefined && payloadBase64.length % 4 !== 0)
+		throw invalid(`${at}.payloadBase64`, `${BASE64_FORM}, got ${payloadBase64.length} characters`);
+	const size = sizeOf(frame);
+	if (size > MAX_FRAME_BYTES) throw tooLarge(at, MAX_FRAME_BYTES, size);
 	const stored: StoredFrame = {};
 	if (type !== undefined) stored.t = type;
 	if (text !== undefined) stored.x = text;
@@ -23,13 +40,6 @@ export function givenFrame(frame: FrameRequest, n: number): GivenFrame {
 	if (patch !== undefined) stored.p = patch;
 	if (seq !== undefined) stored.q = seq;
 	if (mode === "best_effort") stored.e = ttlMs ?? DEFAULT_TTL_MS;
-	const size = sizeOf(frame);
-	if (size > MAX_FRAME_BYTES) {
-		throw new FlowFabricError("payload_too_large", {
-			message: `${at}: must be at most ${MAX_FRAME_BYTES} bytes, got ${size}`,
-			details: { field: at, limit: MAX_FRAME_BYTES, size },
-		});
-	}
 	const kept: GivenFrame = { mode, text: JSON.stringify(stored) };
 	if (seq !== undefined) kept.seq = seq;
 	if (patch !== undefined) kept.patch = patch as Json;
@@ -40,8 +50,14 @@ export function givenFrame(frame: FrameRequest, n: number): GivenFrame {
 function sizeOf({ text, payloadBase64, patch }: FrameRequest): number {
 	if (text !== undefined) return Buffer.byteLength(text);
 	if (payloadBase64 !== undefined) return Buffer.byteLength(payloadBase64, "base64");
-	return Buffer.byteLength(JSON.stringify(patch));
+	return patch === undefined ? 0 : Buffer.byteLength(JSON.stringify(patch));
 }
 
 const invalid = (field: string, problem: string): FlowFabricError =>
 	new FlowFabricError("invalid_input", { message: `${field}: ${problem}`, details: { field } });
+
+const tooLarge = (field: string, limit: number, size: number): FlowFabricError =>
+	new FlowFabricError("payload_too_large", {
+		message: `${field}: must be at most ${limit} bytes, got ${size}`,
+		details: { field, limit, size },
+	});

@@ -1,8 +1,9 @@
 import type { FramePage, FrameView } from "../../contract/replies.ts";
 import { streamKey } from "../../kernel/records/stream.ts";
-import { comparePositions, type FramePosition, framePosition } from "../../kernel/streams/chunks.ts";
+import { comparePositions, type Frame, type FramePosition, framePosition } from "../../kernel/streams/chunks.ts";
+import { isShown } from "../../kernel/streams/keeping.ts";
 import type { Session } from "../calls/session.ts";
-import { readFrames, readStream, type StreamName } from "./frame-reader.ts";
+import { readFrames, readStream, type StreamName, type StreamState, shownFrames, viewOf } from "./frame-reader.ts";
 
 /** What is remembered of the end of a stream, for those that follow it closely. */
 const MOST_REMEMBERED = 512;
@@ -21,9 +22,10 @@ export class SharedTail {
 	readonly #stop: (() => void)[];
 	/** Everything behind this position is remembered. */
 	#from: FramePosition | undefined;
-	#frames: FrameView[] = [];
-	#closing: Pick<FramePage, "closedAt" | "closeReason"> | undefined;
-	#isFirst = true;
+	readonly #frames: { frame: Frame; view: FrameView; length: number }[] = [];
+	#length = 0;
+	/** As it was last read. */
+	#state: StreamState | undefined;
 	/** Something may have changed that was not read yet. */
 	#isStale = true;
 	#reading: Promise<void> | undefined;
@@ -72,23 +74,37 @@ export class SharedTail {
 
 	/** What is behind a position by now. */
 	async page(after: FramePosition | undefined, limit: number): Promise<FramePage> {
-		await this.#refresh();
+		const { runner, stream, maxFrames, closing } = await this.#refresh();
 		const isRemembered = this.#from ? after && comparePositions(after, this.#from) >= 0 : true;
 		if (!isRemembered) return readFrames(await readStream(this.#session, this.#name), this.#name, { after, limit });
-		const frames = after ? this.#frames.filter(({ id }) => isBehind(id, after)) : this.#frames;
-		if (frames.length <= limit) return { frames, ...this.#closing };
-		const page = frames.slice(0, limit);
-		return { frames: page, nextFrom: frames[limit]?.id ?? "", ...this.#closing };
+		const now = runner.time.now();
+		const behind = this.#frames.filter(
+			({ frame }) => (!after || comparePositions(frame, after) > 0) && isShown(frame, stream, maxFrames, now),
+		);
+		const next = behind[limit];
+		return {
+			frames: behind.slice(0, limit).map(({ view }) => view),
+			...(next ? { nextFrom: next.view.id } : undefined),
+			...closing,
+		};
 	}
 
-	/** Reads what has come, once for all who ask meanwhile. What could not be read is tried again by whoever asks next. */
-	async #refresh(): Promise<void> {
-		while (this.#isStale) {
-			this.#reading ??= this.#read().finally(() => {
-				this.#reading = undefined;
-			});
-			await this.#reading;
-		}
+	/**
+	 * Reads what has come, once for all who ask meanwhile. One that began before this was asked may have missed something, the
+	 * one after it has not; what comes during that one is for the next call, or a busy stream would never be shown.
+	 */
+	async #refresh(): Promise<StreamState> {
+		if (this.#reading) await this.#reading;
+		if (this.#reading || this.#isStale || !this.#state) await this.#begin();
+		return this.#state as StreamState;
+	}
+
+	/** What could not be read is tried again by whoever asks next. */
+	#begin(): Promise<void> {
+		this.#reading ??= this.#read().finally(() => {
+			this.#reading = undefined;
+		});
+		return this.#reading;
 	}
 
 	async #read(): Promise<void> {
@@ -96,14 +112,13 @@ export class SharedTail {
 		try {
 			const state = await readStream(this.#session, this.#name);
 			// What was there before anybody followed is for each to read: it may be long.
-			if (this.#isFirst) this.#from = framePosition(state.stream.lastId);
-			this.#isFirst = false;
-			this.#closing = state.closing;
-			for (;;) {
-				const { frames, nextFrom } = await readFrames(state, this.#name, { after: this.#last(), limit: PAGE });
+			if (!this.#state) this.#from = framePosition(state.stream.lastId);
+			for (let isMore = true; isMore; ) {
+				const { frames, nextFrom } = await shownFrames(state, this.#name, { after: this.#last(), limit: PAGE });
 				this.#remember(frames);
-				if (nextFrom === undefined) break;
+				isMore = nextFrom !== undefined;
 			}
+			this.#state = state;
 		} catch (error) {
 			this.#isStale = true;
 			throw error;
@@ -111,21 +126,24 @@ export class SharedTail {
 	}
 
 	#last(): FramePosition | undefined {
-		const last = this.#frames.at(-1);
-		return last ? framePosition(last.id) : this.#from;
+		return this.#frames.at(-1)?.frame ?? this.#from;
 	}
 
-	#remember(frames: readonly FrameView[]): void {
-		this.#frames = [...this.#frames, ...frames];
-		let chars = this.#frames.reduce((sum, frame) => sum + lengthOf(frame), 0);
+	#remember(frames: readonly Frame[]): void {
+		for (const frame of frames) {
+			const view = viewOf(frame, this.#name.attempt);
+			const length = lengthOf(view);
+			this.#frames.push({ frame, view, length });
+			this.#length += length;
+		}
 		let excess = 0;
-		while (this.#frames.length - excess > MOST_REMEMBERED || chars > MOST_REMEMBERED_CHARS) {
-			chars -= lengthOf(this.#frames[excess] as FrameView);
+		while (this.#frames.length - excess > MOST_REMEMBERED || this.#length > MOST_REMEMBERED_CHARS) {
+			this.#length -= this.#frames[excess]?.length ?? 0;
 			excess += 1;
 		}
 		if (excess === 0) return;
-		this.#from = framePosition(this.#frames[excess - 1]?.id ?? "");
-		this.#frames = this.#frames.slice(excess);
+		this.#from = this.#frames[excess - 1]?.frame;
+		this.#frames.splice(0, excess);
 	}
 
 	#wake(): void {
@@ -137,8 +155,3 @@ export class SharedTail {
 /** About how much it takes to remember a frame. */
 const lengthOf = ({ text, payloadBase64, patch }: FrameView): number =>
 	100 + (text ?? payloadBase64 ?? JSON.stringify(patch)).length;
-
-const isBehind = (id: string, after: FramePosition): boolean => {
-	const position = framePosition(id);
-	return position !== undefined && comparePositions(position, after) > 0;
-};

@@ -1,3 +1,4 @@
+import type { Json } from "../streams/merge-patch.ts";
 import { type Key, makeRecord } from "./record.ts";
 
 export const FRAME_MODES = ["durable", "summary", "best_effort"] as const;
@@ -5,11 +6,10 @@ export type FrameMode = (typeof FRAME_MODES)[number];
 
 /** Some chunks of one mode that follow each other. */
 export interface ChunkGroup {
-	/** The first and the last of them. */
+	/** The numbers of the first and the last of them. In between there may be some that other modes alone have used. */
 	from: number;
 	to: number;
-	/** How many chunks there are, and frames in them. */
-	chunks: number;
+	/** How many frames there are in them. */
 	frames: number;
 	/** When the last of its frames is no longer shown; 0 for never. */
 	until: number;
@@ -76,12 +76,12 @@ export const chunkKey = (executionId: string, attempt: number, chunk: number, mo
 
 /** The document that the summary frames of an attempt come to. */
 export interface SummaryRecord {
-	/** As JSON. */
-	document: string;
+	/** Alone in a list, since it may be anything; empty before the first patch. */
+	documents: readonly Json[];
 	version: number;
 	updatedAt: number;
 }
 
-export const summaryDefaults: SummaryRecord = { document: "", version: 0, updatedAt: 0 };
+export const summaryDefaults: SummaryRecord = { documents: Object.freeze([]), version: 0, updatedAt: 0 };
 
 export const summaryKey = (executionId: string, attempt: number): Key<SummaryRecord> => `${executionId}/y${attempt}`;

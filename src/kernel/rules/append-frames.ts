@@ -6,6 +6,7 @@ import {
 	chunkKey,
 	FRAME_MODES,
 	type FrameMode,
+	type ModeLog,
 	makeStream,
 	type StreamRecord,
 	type SummaryRecord,
@@ -19,8 +20,8 @@ import { type Json, mergePatch } from "../streams/merge-patch.ts";
 import { find, notFound, type Target } from "../target.ts";
 import type { Tx } from "../tx.ts";
 
-/** A document that many patches come to may be so long. */
-export const MAX_SUMMARY_CHARS = 256 * 1024;
+/** A document that many patches come to may be so long: it has to fit into a record. */
+const MAX_SUMMARY_CHARS = 60 * 1024;
 
 export interface AppendFramesCommand extends Target {
 	op: "appendFrames";
@@ -42,6 +43,16 @@ export interface GivenFrame {
 
 export type AppendFramesOutcome = Outcome<{ lastId: string; frameCount: number; summaryVersion?: number }>;
 
+/** Frames on their way into a stream, as the chunk of this number. */
+interface Append {
+	tx: Tx;
+	record: ExecutionRecord;
+	attempt: number;
+	chunk: number;
+	frames: readonly GivenFrame[];
+	now: number;
+}
+
 /** Appends to the stream of the attempt that is held. What a client numbered and sent before is not kept twice. */
 export function appendFrames(tx: Tx, command: AppendFramesCommand, now: number): AppendFramesOutcome {
 	const record = find(tx, command);
@@ -56,29 +67,30 @@ export function appendFrames(tx: Tx, command: AppendFramesCommand, now: number):
 	const { epoch } = record;
 	const seqBefore = known.epoch === epoch ? known.seq : 0;
 	const fresh = command.frames.filter(({ seq }) => seq === undefined || seq > seqBefore);
-	if (fresh.length === 0) return told(known, summaryOf(tx, record, attempt, known));
+	if (fresh.length === 0) return told(known);
 
 	const summary = patched(tx, record, attempt, known, fresh, now);
-	if (summary && summary.document.length > MAX_SUMMARY_CHARS)
+	if (summary && JSON.stringify(summary.documents).length > MAX_SUMMARY_CHARS)
 		return refuse("summary_too_large", { executionId: record.id, limit: MAX_SUMMARY_CHARS });
 	const seq = fresh.reduce((last, frame) => Math.max(last, frame.seq ?? 0), seqBefore);
 	const chunk = known.next;
 	const lastId = frameId({ chunk, place: fresh.length - 1 });
+	const append: Append = { tx, record, attempt, chunk, frames: fresh, now };
 	let next = amend(known, { next: chunk + 1, lastId, seq, epoch });
-	for (const mode of FRAME_MODES) next = keepMode(tx, record, attempt, next, chunk, mode, fresh, now);
+	for (const mode of FRAME_MODES) next = keepMode(append, next, mode);
 	tx.put(key, next);
 	if (summary) tx.put(summaryKey(record.id, attempt), summary);
 	if (isFirst) tx.put(executionKey(record.id), amendExecution(record, { parts: { ...parts, streams: attempt + 1 } }));
-	return told(next, summary ?? summaryOf(tx, record, attempt, next));
+	return told(next);
 }
 
-function told({ lastId, durable }: StreamRecord, summary: SummaryRecord | undefined): AppendFramesOutcome {
-	const outcome = { ok: true, lastId, frameCount: durable.total } as const;
-	return summary ? { ...outcome, summaryVersion: summary.version } : outcome;
+function told(stream: StreamRecord): AppendFramesOutcome {
+	const frameCount = FRAME_MODES.reduce((sum, mode) => sum + logOf(stream, mode).total, 0);
+	const outcome = { ok: true, lastId: stream.lastId, frameCount } as const;
+	// Every patch is a version.
+	const { total } = stream.summary;
+	return total > 0 ? { ...outcome, summaryVersion: total } : outcome;
 }
-
-const summaryOf = (tx: Tx, { id }: ExecutionRecord, attempt: number, { summary }: StreamRecord) =>
-	summary.total > 0 ? tx.get(summaryKey(id, attempt)) : undefined;
 
 /** The document with these patches; undefined when there are none. */
 function patched(
@@ -91,23 +103,15 @@ function patched(
 ): SummaryRecord | undefined {
 	const patches = frames.filter(({ mode }) => mode === "summary");
 	if (patches.length === 0) return undefined;
-	const known = summaryOf(tx, record, attempt, stream) ?? summaryDefaults;
-	const before = known.document === "" ? undefined : (JSON.parse(known.document) as Json);
-	const document = patches.reduce<Json | undefined>((merged, { patch = {} }) => mergePatch(merged, patch), before);
-	return { document: JSON.stringify(document), version: known.version + patches.length, updatedAt: now };
+	const known = (stream.summary.total > 0 && tx.get(summaryKey(record.id, attempt))) || summaryDefaults;
+	let [document = null] = known.documents;
+	for (const { patch = {} } of patches) document = mergePatch(document, patch);
+	return amend(known, { documents: [document], version: known.version + patches.length, updatedAt: now });
 }
 
 /** Keeps the frames of one mode as a chunk, and lets go of what there is too much of. */
-function keepMode(
-	tx: Tx,
-	{ id, policy, epoch }: ExecutionRecord,
-	attempt: number,
-	stream: StreamRecord,
-	chunk: number,
-	mode: FrameMode,
-	frames: readonly GivenFrame[],
-	now: number,
-): StreamRecord {
+function keepMode(append: Append, stream: StreamRecord, mode: FrameMode): StreamRecord {
+	const { tx, record, chunk, frames, now } = append;
 	const placed: PlacedFrame[] = [];
 	let ttlMs = 0;
 	for (const [place, frame] of frames.entries()) {
@@ -115,12 +119,22 @@ function keepMode(
 		placed.push({ place, text: frame.text });
 		ttlMs = Math.max(ttlMs, frame.ttlMs ?? 0);
 	}
-	if (placed.length === 0) return stream;
 	const before = logOf(stream, mode);
-	tx.putBlob({ key: chunkKey(id, attempt, chunk, mode), bytes: encodeChunk(now, epoch, before.total, placed) });
+	// Frames of other modes are a chance to let go of what is over.
+	if (placed.length === 0) return trimmed(append, stream, mode, before, Number.POSITIVE_INFINITY);
+	tx.putBlob({ key: keyOf(append, chunk, mode), bytes: encodeChunk(now, record.epoch, before.total, placed) });
 	const rate = mode === "best_effort" ? rateWith(stream.rate, placed.length, now) : stream.rate;
-	const most = mostOf(mode, policy.stream?.maxFrames ?? DEFAULT_MAX_FRAMES, rate, ttlMs);
-	const { log, gone } = trim(addChunk(before, chunk, placed.length, ttlMs > 0 ? now + ttlMs : 0), most, now);
-	if (gone) for (let n = gone.from; n <= gone.to; n++) tx.removeBlob(chunkKey(id, attempt, n, mode));
-	return amend(stream, { ...withLog(mode, log), rate });
+	const most = mostOf(mode, record.policy.stream?.maxFrames ?? DEFAULT_MAX_FRAMES, rate, ttlMs);
+	const until = ttlMs > 0 ? now + ttlMs : 0;
+	const log = addChunk(before, { from: chunk, to: chunk, frames: placed.length, until }, most);
+	return trimmed(append, amend(stream, { rate }), mode, log, most);
 }
+
+function trimmed(append: Append, stream: StreamRecord, mode: FrameMode, before: ModeLog, most: number): StreamRecord {
+	const { log, gone } = trim(before, most, append.now);
+	if (gone) for (let n = gone.from; n <= gone.to; n++) append.tx.removeBlob(keyOf(append, n, mode));
+	return log === logOf(stream, mode) ? stream : amend(stream, withLog(mode, log));
+}
+
+const keyOf = ({ record, attempt }: Append, chunk: number, mode: FrameMode): string =>
+	chunkKey(record.id, attempt, chunk, mode);

@@ -69,5 +69,5 @@ export function countedValues(
 function distinctValue({ distinctBy }: CountCondition, { name, waitpoint, source }: SignalRecord): string {
 	if (distinctBy === "waitpoint") return waitpoint;
 	if (distinctBy === "signal") return name;
-	return source ? `${source.type}:${source.identity}` : "";
+	return source ? JSON.stringify([source.type, source.identity]) : "";
 }

@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { FlowFabricError } from "../../contract/errors.ts";
 import * as replies from "../../contract/replies/streams.ts";
+import type { FramePage } from "../../contract/replies.ts";
 import * as shapes from "../../contract/streams.ts";
 import { BODY_LIMIT } from "../bodies.ts";
 import { invalid } from "../errors.ts";
-import { PendingCall } from "../pending-call.ts";
+import { waiting } from "../pending-call.ts";
 import { readQuery } from "../query.ts";
 import type { ServerContext } from "../server-context.ts";
 import { Tail } from "../sse.ts";
@@ -73,12 +74,12 @@ async function pooled<T>({ pools }: ServerContext, call: () => Promise<T>): Prom
 async function tail(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
 	const query = readQuery(request.query, shapes.tailFramesRequest);
 	const { streams } = request.principal.backend;
-	const call = new PendingCall(reply, context.waiting);
-	try {
-		return await pooled(context, () => streams.tail(idOf(request), attemptOf(request), query, call.signal));
-	} finally {
-		call.leave();
-	}
+	const [id, attempt] = [idOf(request), attemptOf(request)];
+	const calls = {
+		wait: (signal: AbortSignal) => streams.tail(id, attempt, query, signal),
+		now: () => streams.tail(id, attempt, { ...query, waitMs: 0 }),
+	};
+	return waiting(context, reply, calls, context.pools.stream_ops);
 }
 
 /** Every frame is an event with its id, so that a reader that comes back names the last it saw. */
@@ -91,21 +92,28 @@ async function follow(context: ServerContext, request: FastifyRequest, reply: Fa
 	const { streams } = request.principal.backend;
 	const [id, attempt] = [idOf(request), attemptOf(request)];
 	const options = from === undefined ? {} : { after: from };
-	// Refused before the stream begins, while there is still a status to refuse with.
-	await streams.tail(id, attempt, { ...options, limit: 1 });
 	context.pools.stream_tails.take();
-	const tailing = new Tail(reply, context.tails);
 	try {
-		for await (const page of streams.follow(id, attempt, { ...options, signal: tailing.signal })) {
-			for (const frame of page.frames) tailing.send("frame", frame, frame.id);
-			if (page.closedAt !== undefined && page.nextFrom === undefined)
-				tailing.send("closed", { closedAt: page.closedAt, closeReason: page.closeReason });
-			await tailing.drained();
+		// Refused before the stream begins, while there is still a status to refuse with.
+		await streams.tail(id, attempt, { ...options, limit: 1 });
+		const tailing = new Tail(reply, context.tails);
+		await sendPages(tailing, streams.follow(id, attempt, { ...options, signal: tailing.signal }));
+	} finally {
+		context.pools.stream_tails.give();
+	}
+}
+
+async function sendPages(tailing: Tail, pages: AsyncIterable<FramePage>): Promise<void> {
+	try {
+		for await (const { frames, nextFrom, ...closing } of pages) {
+			for (const frame of frames) {
+				tailing.send("frame", frame, frame.id);
+				await tailing.drained();
+			}
+			if (closing.closedAt !== undefined && nextFrom === undefined) tailing.send("closed", closing);
 		}
 		tailing.finish();
 	} catch (error) {
 		tailing.end(error instanceof FlowFabricError ? error : new FlowFabricError("internal"));
-	} finally {
-		context.pools.stream_tails.give();
 	}
 }

@@ -134,6 +134,13 @@ export function conditionCases(test: PublicCase): void {
 		]);
 	});
 
+	test("count by source: no two are taken for one, however they are called", async (scene) => {
+		const work = await waitFor(scene, { count: { n: 3, distinctBy: "source" } });
+		expect((await work.send("x", from("b:c", "a"))).effect).toBe("appended");
+		expect((await work.send("x", from("c", "a:b"))).effect).toBe("appended");
+		expect((await work.send("x", from("\ud800\u0000", '"'))).effect).toBe("resumed");
+	});
+
 	test("count by source: those who say nothing of themselves are one", async (scene) => {
 		const work = await waitFor(scene, { count: { n: 2, distinctBy: "source" } });
 		expect(await effects(work, "x", "y")).toEqual(["appended", "appended_duplicate"]);

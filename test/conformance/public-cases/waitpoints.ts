@@ -270,7 +270,7 @@ export function waitpointCases(test: PublicCase): void {
 
 	test("keys may hold anything", async (scene) => {
 		const held = await scene.start();
-		const keys = ["a/b", "ü ☃", "w.1", "0", "__proto__"];
+		const keys = ["a/b", "ü ☃", "w.1", "0", "__proto__", "\ud800", "\u0000", "x".repeat(256)];
 		for (const key of keys) await open(scene, held, key);
 		expect((await listed(scene, held.id)).map(({ key }) => key)).toEqual(keys);
 		expect((await open(scene, held, "a/b")).created).toBe(false);

@@ -38,6 +38,7 @@ export class Attacker {
 	readonly #tokens: readonly string[];
 	readonly #ids: string[] = [];
 	readonly #fences: { id: string; fence: object }[] = [];
+	readonly #waitpoints: { id: string; token: string }[] = [];
 	readonly statuses = new Map<number, number>();
 
 	constructor(seed: number, openApi: unknown, tokens: readonly string[]) {
@@ -78,6 +79,7 @@ export class Attacker {
 			id?: string;
 			items?: { id?: string }[];
 			executions?: { id: string; lease?: { id: string; epoch: number } }[];
+			waitpoints?: { id: string; token?: string }[];
 		} | null;
 		try {
 			said = JSON.parse(text);
@@ -87,6 +89,7 @@ export class Attacker {
 		}
 		if (typeof said !== "object" || said === null) return;
 		if (said.id) keep(this.#ids, said.id);
+		for (const { id, token } of said.waitpoints ?? []) if (token) keep(this.#waitpoints, { id, token });
 		for (const item of said.items ?? []) if (item?.id) keep(this.#ids, item.id);
 		for (const { id, lease } of said.executions ?? []) {
 			if (lease) keep(this.#fences, { id, fence: { leaseId: lease.id, epoch: lease.epoch } });
@@ -94,7 +97,19 @@ export class Attacker {
 	}
 
 	#samples(held: { id: string; fence: object } | undefined): Samples {
+		const { id: waitpointId, token } =
+			this.#waitpoints.length > 0 ? this.#random.pick(this.#waitpoints) : { id: "wp_1", token: "k1.x" };
 		return {
+			condition: (random) =>
+				random.pick([
+					{ signal: "go" },
+					{ anySignal: true, waitpoint: "w" },
+					{ count: { n: 2, distinctBy: "source" } },
+					{ anyOf: [{ allOf: [{ signal: "go" }, { signal: "stop" }] }, { operatorOnly: true }] },
+				]),
+			waitpoints: () => [{ key: "w" }],
+			waitpointId: () => waitpointId,
+			token: () => token,
 			kind: (random) => random.pick(["a", "b"]),
 			lane: (random) => random.pick(["default", "other"]),
 			lanes: () => ["default", "other"],
@@ -135,6 +150,7 @@ export class Attacker {
 			if (random.chance(0.05)) return random.pick(["%", "%00", "..%2f..%2f", "%ff", "a%2fb", ";", "%2e%2e"]);
 			if (name === "instanceId") return "i";
 			if (name === "n") return random.pick(["0", "1"]);
+			if (name === "wp" && this.#waitpoints.length > 0) return random.pick(this.#waitpoints).id;
 			return held && random.chance(0.5) ? held : this.#id();
 		});
 	}
