@@ -35,6 +35,7 @@ export function lease(
 		if (hold.breach) changes.lease.breach = hold.breach;
 		changes.hold = hold;
 		changes.turn = 0;
+		changes.blockedOn = "";
 		changes.blockingDetail = "";
 		changes.blockedAt = 0;
 	}

@@ -1,4 +1,4 @@
-import { returnWhatIsOver } from "./admission/returning.ts";
+import { passOnRoom, returnWhatIsOver } from "./admission/returning.ts";
 import type { EmittedEvent, EventBody, EventType } from "./events.ts";
 import type { Attempt, AttemptEnd, ExecutionRecord, LeaseEnd } from "./records/execution.ts";
 import { amendExecution, executionKey } from "./records/execution.ts";
@@ -43,6 +43,7 @@ export function transition(
 	changes.events = record.events + events.length;
 	const next = amendExecution(record, changes);
 	if (record.hold !== null || record.kept !== null) returnWhatIsOver(tx, record, next, deed.now);
+	if (record.blockedOn !== "" && isPassedBy(record, next)) passOnRoom(tx, record, deed.now);
 	// Whoever resumed it, or let it time out, has said so already; it ends with its execution otherwise.
 	if (record.suspension !== null && next.suspension === null) endSuspension(tx, record, "execution_ended", deed.now);
 	let seq = record.events;
@@ -51,6 +52,13 @@ export function transition(
 	if (needsTicket(next)) ensureTicket(tx, next, deed.now);
 	return next;
 }
+
+/** What was released and could be claimed comes to wait for something else, or ends. */
+const isPassedBy = (record: ExecutionRecord, next: ExecutionRecord): boolean =>
+	record.eligibilityState === "eligible_now" &&
+	next.eligibilityState !== "eligible_now" &&
+	next.lease === null &&
+	next.blockedOn !== record.blockedOn;
 
 function tell(tx: Tx, record: ExecutionRecord, seq: number, deed: Deed, draft: EventDraft): void {
 	const body: EventBody = { seq, type: draft.type, actor: deed.actor };

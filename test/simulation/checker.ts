@@ -103,6 +103,7 @@ export class Checker {
 			}
 			this.#docs.set(key, doc);
 		}
+		this.guards.checkLive();
 		for (const { type, actor, namespace, executionId, leaseId, grantId } of events) {
 			if (type === "granted") {
 				const granted = { id: executionId, grantId: String(grantId), moment: this.#world.moment, partition };

@@ -176,10 +176,12 @@ export class Claimants {
 		if (random.chance(0.3)) this.#stage.ask(op, held.id, request.command, request.call);
 	}
 
-	/** Whoever need not wait goes on. */
+	/** Whoever need not wait goes on, perhaps to the next wait. */
 	#suspend(held: Held): void {
+		const { random, world } = this.#stage;
 		this.#suspenders.suspend(held, () => {
 			if (!this.#held.includes(held)) this.#held.push(held);
+			if (random.chance(0.5)) world.after(random.pick([0, 10, 200]), () => this.#suspend(held));
 		});
 		this.#letGo(held);
 	}

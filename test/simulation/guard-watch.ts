@@ -45,6 +45,8 @@ export class GuardWatch {
 	readonly #heldSince = new Map<string, number>();
 	/** Holds of those who run or have a grant, by quota. */
 	readonly #live = new Map<string, Set<string>>();
+	/** Quotas that somebody more runs by since they were looked at. */
+	readonly #joined = new Set<string>();
 	readonly #leased = new Set<string>();
 	readonly #outbox = new Set<string>();
 	readonly #lasting = new Lasting();
@@ -172,7 +174,14 @@ export class GuardWatch {
 		if (was !== undefined) live.delete(was);
 		if (is === undefined) return;
 		live.add(is);
-		(this.#guards.get(name) as QuotaWatch | undefined)?.checkLive(live);
+		this.#joined.add(name);
+	}
+
+	/** All executions of a unit are known: in one unit some may have made room for others. */
+	checkLive(): void {
+		for (const name of this.#joined)
+			(this.#guards.get(name) as QuotaWatch | undefined)?.checkLive(this.#live.get(name) ?? new Set());
+		this.#joined.clear();
 	}
 
 	/** Whatever runs was admitted by all it names that was there before it was held for that, and none has taken it back. */

@@ -145,6 +145,15 @@ export function giveBack(tx: Tx, guard: GuardName, holdId: string, isUnused: boo
 const guardRecord = (tx: Tx, { kind, namespace, id }: GuardName): BudgetRecord | QuotaRecord | undefined =>
 	kind === "budget" ? tx.get(budgetKey(namespace, id)) : tx.get(quotaKey(namespace, id));
 
+/** There is room that nobody has taken: what waits is to be looked at. */
+export function lookAgain(tx: Tx, guard: GuardName, now: number): void {
+	const { kind, namespace, id } = guard;
+	const record = guardRecord(tx, guard);
+	if (!record || isGone(record) || record.waitersAt === 0) return;
+	const key = kind === "budget" ? budgetKey(namespace, id) : quotaKey(namespace, id);
+	tx.put<BudgetRecord | QuotaRecord>(key, releasing(record, now));
+}
+
 function returnSlot(tx: Tx, quota: QuotaRecord, { since }: HoldRecord, isUnused: boolean, now: number): void {
 	const refunded = isUnused ? refundFrom(tx, quota, since) : quota;
 	const next = amend(refunded, { held: Math.max(0, quota.held - 1) });

@@ -3,7 +3,7 @@ import { type GuardName, slotOfGuard } from "../records/guard.ts";
 import { makeOutbox, type OutboxRecord, outboxKey } from "../records/outbox.ts";
 import type { Tx } from "../tx.ts";
 import { guardsOf, guardsToAsk, isKept } from "./guards.ts";
-import { giveBack } from "./holding.ts";
+import { giveBack, lookAgain } from "./holding.ts";
 import { forgetSpender } from "./ledger.ts";
 
 /** Whoever leaves a message sends it at once; should that one be gone, it is sent this much later. */
@@ -53,6 +53,21 @@ function giveBackAt(
 	if (tx.isHere(slotOfGuard(guard))) giveBack(tx, guard, holdId, isUnused, now);
 	else post(tx, guard, { executionId, holdId, message: isUnused ? "unused" : "used" }, holdId, now);
 }
+
+/**
+ * An execution that was released, because there was room for it, ends or is set aside for something else. Whoever waits behind
+ * it would otherwise wait for as long as nothing else changes.
+ */
+export function passOnRoom(tx: Tx, record: ExecutionRecord, now: number): void {
+	for (const guard of guardsOf(record)) {
+		if (guard.id !== record.blockedOn) continue;
+		if (tx.isHere(slotOfGuard(guard))) lookAgain(tx, guard, now);
+		else post(tx, guard, { executionId: record.id, message: "passed" }, roomOf(record), now);
+	}
+}
+
+/** Named like a hold, which it never had: messages of the same execution about other things have other names. */
+const roomOf = ({ id }: ExecutionRecord): string => `le${id.slice("ex".length)}`;
 
 /** An execution goes: what it spent is no longer told by its name. */
 export function leaveLedgers(tx: Tx, record: ExecutionRecord, now: number): void {

@@ -202,7 +202,7 @@ export interface ExecutionRecord {
 	/** The last replay, which the deadline counts from; 0 while that is its creation. */
 	deadlineFrom: number;
 
-	/** The budget or quota it waits for; empty when it does not. */
+	/** The budget or quota it waits for, or that released it and has room for it until it runs; empty for neither. */
 	blockedOn: string;
 	/** Its place among those that wait for one, where keys take turns; kept until it runs. */
 	turn: number;

@@ -3,7 +3,8 @@ import { type Key, makeRecord } from "./record.ts";
 
 /**
  * Something a budget or quota in another partition is to be told of an execution: that what it gave comes back, as used
- * or as never used, or that the execution is gone. It is left in the same commit as what it tells of, sent, and removed.
+ * or as never used, that the execution is gone, or that it was passed by: room that was made for it is there for others. It
+ * is left in the same commit as what it tells of, sent, and removed.
  */
 export interface OutboxRecord {
 	kind: GuardKind;
@@ -11,7 +12,7 @@ export interface OutboxRecord {
 	id: string;
 	executionId: string;
 	holdId: string;
-	message: "used" | "unused" | "removed";
+	message: "used" | "unused" | "removed" | "passed";
 	/** When it is sent, if whoever left it has not done so. */
 	sendAt: number;
 }

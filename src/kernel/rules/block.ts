@@ -70,7 +70,6 @@ export function unblock(tx: Tx, { cause, queue, actor, ...command }: UnblockComm
 		}
 		if (blockingCauseOf(record) !== cause) continue;
 		const changes: Partial<ExecutionRecord> = eligible(record.attemptState);
-		changes.blockedOn = "";
 		changes.blockingDetail = "";
 		changes.blockedAt = 0;
 		const { blockingReason: reason } = BLOCKING_CAUSES[cause];

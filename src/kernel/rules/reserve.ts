@@ -1,4 +1,4 @@
-import { ask, giveBack, type HoldAnswer, type HoldRequest, type Jitter } from "../admission/holding.ts";
+import { ask, giveBack, type HoldAnswer, type HoldRequest, type Jitter, lookAgain } from "../admission/holding.ts";
 import { forgetSpender } from "../admission/ledger.ts";
 import type { Outcome } from "../outcome.ts";
 import type { GuardName } from "../records/guard.ts";
@@ -35,6 +35,7 @@ export function takeBack(tx: Tx, { guard, messages }: TakeBackCommand, now: numb
 	tx.expect(messages.map(({ holdId }) => holdKey(guard, holdId)));
 	for (const { executionId, holdId, message } of messages) {
 		if (message === "removed") forgetSpender(tx, guard, executionId);
+		else if (message === "passed") lookAgain(tx, guard, now);
 		else giveBack(tx, guard, holdId, message === "unused", now);
 	}
 	return { ok: true };

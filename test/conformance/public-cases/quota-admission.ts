@@ -52,6 +52,36 @@ export function quotaAdmissionCases(test: PublicCase): void {
 		expect((await scene.take()).id).toBe(urgent);
 	});
 
+	test("a slot whose next in line is cancelled before it runs releases the one behind it", async (scene) => {
+		await withSlots(scene, 1);
+		const first = await scene.start({ quotas: ["q"] });
+		const next = await scene.create({ quotas: ["q"] });
+		const behind = await scene.create({ quotas: ["q"] });
+		expect(await scene.claim({ max: 9 })).toEqual([]);
+		await complete(scene, first);
+		await settle(scene);
+		expect((await scene.get(next)).publicState).toBe("waiting");
+		await scene.backend.executions.cancel(next);
+		await settle(scene);
+		expect((await scene.take()).id).toBe(behind);
+	});
+
+	test("a slot whose next in line has to wait for another quota releases the one behind it", async (scene) => {
+		await withSlots(scene, 1);
+		await withSlots(scene, 1, "r");
+		await scene.start({ quotas: ["r"] });
+		const first = await scene.start({ quotas: ["q"] });
+		const next = await scene.create({ quotas: ["q", "r"] });
+		const behind = await scene.create({ quotas: ["q"] });
+		expect(await scene.claim({ max: 9 })).toEqual([]);
+		await complete(scene, first);
+		await settle(scene);
+		expect(await scene.claim()).toEqual([]);
+		await settle(scene);
+		expect((await scene.take()).id).toBe(behind);
+		expect((await scene.get(next)).blockingDetail).toBe("quota r: concurrency 1/1");
+	});
+
 	test("a claim that waits is given what a freed slot lets run", async (scene) => {
 		await withSlots(scene, 1);
 		const first = await scene.start({ quotas: ["q"] });
