@@ -55,13 +55,13 @@ export function suspend(tx: Tx, command: SuspendCommand, now: number): SuspendOu
 	const record = find(tx, command);
 	if (!record) return notFound(command);
 	const answer = fenceAnswer(record, command.fence, "suspend");
-	if (answer) return answer.ok ? repeated(tx, record) : answer;
+	if (answer) return answer.ok ? repeated(tx, record, command) : answer;
 	const deed = holder(record, now);
 	if (record.cancel) {
 		endCancelled(tx, record, "suspend", deed);
 		return { ok: true, status: "cancelled" };
 	}
-	const earlier = earlierAnswer(tx, record, command);
+	const earlier = earlierAnswer(tx, record, command, record.epoch, partsOf(record).suspensions);
 	if (earlier) return earlier;
 
 	const timeoutAt = timeoutOf(record, command, now);
@@ -99,19 +99,35 @@ export function suspend(tx: Tx, command: SuspendCommand, now: number): SuspendOu
 	return answerOf(tx, suspension, number, "suspended");
 }
 
-/** The lease ended with this very call. Since then the execution may have been resumed and suspended again. */
-function repeated(tx: Tx, record: ExecutionRecord): SuspendOutcome {
+/**
+ * The lease ended with this very call, or with one that followed it. Since then the execution may have been resumed and
+ * suspended again.
+ */
+function repeated(tx: Tx, record: ExecutionRecord, command: SuspendCommand): SuspendOutcome {
 	const { suspension: number } = (record.lastLease?.outcome ?? {}) as { suspension?: number };
 	const suspension = number === undefined ? undefined : tx.get(suspensionKey(record.id, number));
 	if (number === undefined || !suspension) return { ok: true, status: "cancelled" };
-	return answerOf(tx, suspension, number, "suspended");
+	const isOther = suspension.digest !== command.digest;
+	const earlier = isOther ? earlierAnswer(tx, record, command, suspension.epoch, number - 1) : undefined;
+	return earlier ?? answerOf(tx, suspension, number, "suspended");
 }
 
-/** What was waited for under this key is over; or this call was made before, under this lease, and held at once. */
-function earlierAnswer(tx: Tx, record: ExecutionRecord, command: SuspendCommand): SuspendOutcome | undefined {
-	const { id, epoch } = record;
+/** Calls of one lease that are remembered. Each held at once, else it would have ended the lease. */
+const MOST_REMEMBERED = 64;
+
+/**
+ * What was waited for under this key is over; or this call was made before, under the lease of this epoch, and held at
+ * once: a message may come twice, and the second time after another call. `last` is the latest suspension it can be.
+ */
+function earlierAnswer(
+	tx: Tx,
+	record: ExecutionRecord,
+	{ idempotencyKey = "", digest }: SuspendCommand,
+	epoch: number,
+	last: number,
+): SuspendOutcome | undefined {
+	const { id } = record;
 	const { generation, suspensions } = partsOf(record);
-	const { idempotencyKey = "" } = command;
 	if (idempotencyKey !== "") {
 		const name = suspensionNameKey(id, generation, idempotencyKey);
 		const number = (suspensions === 0 ? tx.getFresh(name) : tx.get(name))?.number;
@@ -119,10 +135,12 @@ function earlierAnswer(tx: Tx, record: ExecutionRecord, command: SuspendCommand)
 		const isOver = known !== undefined && hasGoneOn(known);
 		return number !== undefined && isOver ? answerOf(tx, known, number, "already_satisfied") : undefined;
 	}
-	if (suspensions === 0) return undefined;
-	const last = tx.get(suspensionKey(id, suspensions));
-	const isSame = last?.epoch === epoch && last.digest === command.digest && last.idempotencyKey === "";
-	return last && isSame ? answerOf(tx, last, suspensions, "already_satisfied") : undefined;
+	for (let number = last; number > Math.max(0, last - MOST_REMEMBERED); number--) {
+		const known = tx.get(suspensionKey(id, number));
+		if (known?.epoch !== epoch) return undefined;
+		if (known.digest === digest) return answerOf(tx, known, number, "already_satisfied");
+	}
+	return undefined;
 }
 
 function answerOf(

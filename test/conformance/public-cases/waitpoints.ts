@@ -190,6 +190,18 @@ export function waitpointCases(test: PublicCase): void {
 		expect(namesOf((await scene.take()).signals)).toEqual(["go"]);
 	});
 
+	test("a suspend that held at once gets its first answer when it comes again, also behind another", async (scene) => {
+		const held = await scene.start();
+		for (const key of ["a", "b"]) await send(scene, held.id, await open(scene, held, key));
+		const [a, b, c] = ["a", "b", "c"].map((key) => ({ waitpoints: [{ key }] }));
+		const first = await suspend(scene, held, a);
+		expect(await suspend(scene, held, b)).toMatchObject({ status: "already_satisfied", signals: [{ waitpoint: "b" }] });
+		expect(await suspend(scene, held, a)).toEqual(first);
+		expect(await suspend(scene, held, c)).toMatchObject({ status: "suspended" });
+		expect(await suspend(scene, held, a)).toEqual(first);
+		expect((await scene.get(held.id)).publicState).toBe("suspended");
+	});
+
 	test("early signals are kept over a crash", async (scene) => {
 		const held = await scene.start();
 		await send(scene, held.id, await open(scene, held));
