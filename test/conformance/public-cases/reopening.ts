@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { type PublicCase, refusal } from "../scene.ts";
+import { send, suspend, suspended } from "../suspended-work.ts";
 
 /** What was accepted outlives the engine that accepted it. */
 export function reopeningCases(test: PublicCase): void {
@@ -64,6 +65,45 @@ export function reopeningCases(test: PublicCase): void {
 		expect((await scene.ff.budgets.get("hourly")).dimensions.tokens?.used).toBe(0);
 		const again = await scene.ff.budgets.usage("team", { dims: { tokens: 50 }, executionId, dedupKey: "k" });
 		expect(again).toMatchObject({ outcome: "soft_breach", current: 50, duplicate: true });
+	});
+
+	test("what waits, its tokens and the signals that came are as they were", async (scene) => {
+		const condition = { count: { n: 3, distinctBy: "source" } } as const;
+		const work = await suspended(scene, { condition, timeoutMs: 3_600_000, idempotencyKey: "step" });
+		await work.send("yes", { source: { type: "person", identity: "ann" }, payload: "x".repeat(50_000) });
+		const held = await scene.start({}, { leaseMs: 3_600_000 });
+		const early = await scene.backend.leases.createWaitpoint(held.id, { fence: held.fence, key: "w" });
+		await send(scene, held.id, early, "go", { payload: 1, idempotencyKey: "k" });
+		const look = async () => [
+			await scene.get(work.id),
+			await scene.backend.waitpoints.list(work.id),
+			await scene.backend.waitpoints.token(work.id, work.at().id),
+			await scene.backend.waitpoints.signals(work.id),
+			await scene.backend.waitpoints.inbox(),
+			await scene.backend.executions.explain(work.id),
+		];
+		const before = await look();
+		await scene.reopen();
+		expect(await look()).toEqual(before);
+		// Marks of what counted and keys of what was sent are kept, too.
+		const again = await send(scene, work.id, work.at(), "yes", { source: { type: "person", identity: "ann" } });
+		expect(again.effect).toBe("appended_duplicate");
+		expect((await send(scene, held.id, early, "go", { idempotencyKey: "k" })).status).toBe("duplicate");
+		expect(await suspend(scene, held)).toMatchObject({ status: "already_satisfied", signals: [{ payload: 1 }] });
+	});
+
+	test("a suspension that timed out while nobody was there has timed out, a waitpoint that expired has expired", async (scene) => {
+		const late = await suspended(scene, { timeoutMs: 5000, timeoutBehavior: "resume" });
+		const patient = await suspended(scene, { timeoutMs: 50_000 });
+		const held = await scene.start({}, { leaseMs: 60_000 });
+		const early = await scene.backend.leases.createWaitpoint(held.id, { fence: held.fence, key: "w", expiresMs: 5000 });
+		await scene.reopen(10_000);
+		await scene.clock.advance(100);
+		expect((await scene.get(late.id)).publicState).toBe("waiting");
+		expect((await scene.take()).signals).toMatchObject([{ name: "timeout" }]);
+		expect((await scene.get(patient.id)).publicState).toBe("suspended");
+		expect(await refusal(send(scene, held.id, early))).toMatchObject({ code: "token_expired" });
+		expect((await send(scene, patient.id, patient.at())).effect).toBe("resumed");
 	});
 
 	test("waiting work is claimed in its order after opening again", async (scene) => {

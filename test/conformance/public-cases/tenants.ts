@@ -25,6 +25,14 @@ const callsById: Record<string, (calls: Calls, id: string, fence: FenceLike) => 
 	delay: ({ leases }, id, fence) => leases.delay(id, { fence, delayMs: 1 }),
 	release: ({ leases }, id, fence) => leases.release(id, { fence }),
 	progress: ({ leases }, id, fence) => leases.progress(id, { fence, percent: 1 }),
+	suspend: ({ leases }, id, fence) =>
+		leases.suspend(id, { fence, reason: "manual_pause", condition: { operatorOnly: true } }),
+	createWaitpoint: ({ leases }, id, fence) => leases.createWaitpoint(id, { fence, key: "mine" }),
+	waitpoints: ({ waitpoints }, id) => waitpoints.list(id, { all: true }),
+	signals: ({ waitpoints }, id) => waitpoints.signals(id),
+	token: ({ waitpoints }, id) => waitpoints.token(id, `wp_${"0".repeat(32)}_0`),
+	approve: ({ waitpoints }, id) => waitpoints.approve(id, { name: "go" }),
+	resume: ({ waitpoints }, id) => waitpoints.resume(id),
 };
 
 /** Callers bound to a namespace: nothing crosses it. */
