@@ -42,7 +42,8 @@ export class Host implements Clock {
 	}
 
 	pause(ms: number, clockStops: boolean): void {
-		this.pausedUntil = this.world.time + ms;
+		// What was put off until the end of a longer pause still comes then.
+		this.pausedUntil = Math.max(this.pausedUntil, this.world.time + ms);
 		if (clockStops) this.#asleep += ms;
 	}
 
