@@ -133,6 +133,7 @@ export const plantedBugs: Record<string, Bugs> = {
 	"nobody hears of frames": { appendUnheard: true },
 	"tails are told what others were told before": { tailsFromCache: true },
 	"a tail that goes on is shown its last frame again": { lastFrameShownAgain: true },
+	"a tail from the end begins before it": { endTooEarly: true },
 	"a reader is not shown every frame": { frameSkipped: true },
 	"a tail ends before the last frames": { closedBeforeTheEnd: true },
 };

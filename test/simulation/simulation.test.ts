@@ -93,6 +93,7 @@ const COMMON = [
 	"streams followed to the end",
 	"streams polled to the end",
 	"tails that went on at another engine",
+	"tails from the end",
 	"tails of attempts that never came",
 	"streams removed",
 	"ends of streams heard of at once",

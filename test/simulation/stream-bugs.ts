@@ -32,6 +32,7 @@ export interface StreamBugs {
 	appendUnheard?: boolean;
 	tailsFromCache?: boolean;
 	lastFrameShownAgain?: boolean;
+	endTooEarly?: boolean;
 	frameSkipped?: boolean;
 	closedBeforeTheEnd?: boolean;
 }
@@ -153,6 +154,17 @@ export function plantInReaders({ streams, engine }: LocalBackend, bugs: StreamBu
 			request.after && request.after !== "start"
 				? read.call(streams, id, attempt, { from: request.after })
 				: tail.call(streams, id, attempt, request, signal);
+	}
+	if (bugs.endTooEarly) {
+		const { tail } = streams;
+		streams.tail = (id, attempt, request = {}, signal) =>
+			tail.call(
+				streams,
+				id,
+				attempt,
+				{ ...request, ...(request.after === "end" ? { after: "start" } : undefined) },
+				signal,
+			);
 	}
 	if (bugs.frameSkipped) bendPages(streams, (page) => ({ ...page, frames: page.frames.filter((_, n) => n !== 1) }));
 	if (bugs.closedBeforeTheEnd)

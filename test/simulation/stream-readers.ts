@@ -1,4 +1,4 @@
-import type { FramePage } from "../../src/contract/replies.ts";
+import type { TailedPage } from "../../src/contract/replies.ts";
 import type { ErrorCode } from "../../src/kernel/errors.ts";
 import type { ExecutionRecord } from "../../src/kernel/records/execution.ts";
 import { hasEnded } from "../../src/kernel/state.ts";
@@ -11,7 +11,7 @@ import { Violation } from "./violation.ts";
 interface Tail {
 	id: string;
 	attempt: number;
-	/** The last frame that was seen, or start. */
+	/** The last frame that was seen; before that where to begin, start or end. */
 	after: string;
 	/** Over one connection for as long as it lasts, or page by page. */
 	follows: boolean;
@@ -92,12 +92,13 @@ export class StreamReaders {
 		if (this.#tails.size >= MOST_TAILS) return;
 		const others = [...this.#tails];
 		const wanted = others.length > 0 && random.chance(0.4) ? random.pick(others) : { id, attempt };
-		this.begin(wanted.id, wanted.attempt, random.chance(0.5));
+		const follows = random.chance(0.5);
+		this.begin(wanted.id, wanted.attempt, follows, !follows && random.chance(0.3) ? "end" : "start");
 	}
 
-	/** From its start to its end, whether it has begun or not. */
-	begin(id: string, attempt: number, follows: boolean): void {
-		const tail = { id, attempt, after: "start", follows, moved: 0 };
+	/** From its start, or what is its end by now, to where it is closed. */
+	begin(id: string, attempt: number, follows: boolean, after: "start" | "end" = "start"): void {
+		const tail = { id, attempt, after, follows, moved: 0 };
 		this.#tails.add(tail);
 		this.#goOn(tail);
 	}
@@ -115,14 +116,16 @@ export class StreamReaders {
 	/** Its engine is gone, or has failed it: another is asked for what is behind the last frame that was seen. */
 	#moveOn(tail: Tail): void {
 		tail.moved += 1;
-		if (tail.after !== "start") this.#stage.note("tails that went on at another engine");
+		if (hasSeen(tail)) this.#stage.note("tails that went on at another engine");
 		this.#later(tail);
 	}
 
 	#poll(tail: Tail): void {
-		const { random } = this.#stage;
+		const { random, calm } = this.#stage;
 		const { id, attempt, after } = tail;
-		const request = { after, waitMs: random.pick([0, 300, 2000, 30_000]), limit: random.pick([1, 3, 100, 1000]) };
+		// Frame by frame one is never there at once.
+		const limit = calm ? 1000 : random.pick([1, 3, 100, 1000]);
+		const request = { after, waitMs: random.pick([0, 300, 2000, 30_000]), limit };
 		const isAsked = this.#stage.call(
 			(backend) => backend.streams.tail(id, attempt, request),
 			(heard, since) => {
@@ -158,15 +161,18 @@ export class StreamReaders {
 	}
 
 	/** True when that was the end of it. */
-	#hasShown(tail: Tail, page: FramePage, since: number): boolean {
+	#hasShown(tail: Tail, page: TailedPage, since: number): boolean {
 		const { checker } = this.#stage;
-		const { id, attempt, after } = tail;
-		checker.streams.checkPage(id, attempt, page, { after }, since);
-		tail.after = page.frames.at(-1)?.id ?? after;
+		const { id, attempt } = tail;
+		if (tail.after === "end") {
+			tail.after = checker.streams.endOf(id, attempt, page, since);
+			this.#stage.note("tails from the end");
+		}
+		checker.streams.checkPage(id, attempt, page, { after: tail.after }, since);
+		tail.after = page.frames.at(-1)?.id ?? tail.after;
 		if (page.closedAt === undefined || page.nextFrom !== undefined) return false;
 		this.#tails.delete(tail);
-		if (tail.after !== "start")
-			this.#stage.note(tail.follows ? "streams followed to the end" : "streams polled to the end");
+		if (hasSeen(tail)) this.#stage.note(tail.follows ? "streams followed to the end" : "streams polled to the end");
 		return true;
 	}
 
@@ -236,3 +242,5 @@ export class StreamReaders {
 		);
 	}
 }
+
+const hasSeen = ({ after }: Tail): boolean => framePosition(after) !== undefined;

@@ -1,4 +1,4 @@
-import type { AppendedFrames, FramePage, SummaryView } from "../../src/contract/replies.ts";
+import type { AppendedFrames, FramePage, SummaryView, TailedPage } from "../../src/contract/replies.ts";
 import type { ExecutionEvent } from "../../src/kernel/events.ts";
 import { kernel } from "../../src/kernel/kernel.ts";
 import type { ExecutionRecord } from "../../src/kernel/records/execution.ts";
@@ -32,7 +32,7 @@ const CLOSED_BY: Partial<Record<string, string>> = {
 	cancelled: "cancelled",
 	expired: "cancelled",
 	lease_expired: "lease_expired",
-	lease_revoked: "lease_expired",
+	lease_revoked: "lease_revoked",
 };
 
 /** Sees to it that what is told while work runs is kept once and in order, by nobody but who holds it, and shown as it is. */
@@ -221,6 +221,19 @@ export class StreamWatch {
 		const [from, after] = [range.from, range.after].map((at): FramePosition | undefined => framePosition(at ?? ""));
 		stream.checkPage(page, { ...(from && { from }), ...(after && { after }) }, since);
 		stream.checkClosing(page, since);
+	}
+
+	/** What was the end for somebody who asked for all behind it: nothing that was there before is shown. */
+	endOf(id: string, attempt: number, page: TailedPage, since: number): string {
+		const [first] = page.frames;
+		if (this.isGone(id)) return first?.id ?? page.after ?? "start";
+		const stream = this.of(id, attempt);
+		const end = first ? stream.idBefore(first.id) : page.after;
+		const before = stream.frames[stream.countAt(since) - 1];
+		const position = framePosition(end ?? "");
+		if (end === undefined || (before && (!position || comparePositions(before, position) > 0)))
+			throw new Violation(`stream ${stream.name}: asked for what is behind its end, it was read from ${end}`);
+		return end;
 	}
 
 	checkSummary(id: string, attempt: number, summary: SummaryView, since: number): void {

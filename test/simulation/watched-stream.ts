@@ -54,6 +54,12 @@ export class WatchedStream {
 		return this.#seqs.get(epoch) ?? 0;
 	}
 
+	/** The id of the frame before one; start when that is the first. */
+	idBefore(id: string): string | undefined {
+		const n = this.frames.findIndex((frame) => frameId(frame) === id);
+		return n < 0 ? undefined : n === 0 ? "start" : frameId(this.frames[n - 1] as KeptFrame);
+	}
+
 	/** How many frames, or how many of a mode, there were at a moment. */
 	countAt(moment: number, mode?: FrameMode): number {
 		const all = mode === undefined ? this.frames : this.#byMode[mode];
