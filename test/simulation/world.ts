@@ -14,8 +14,9 @@ export class Host implements Clock {
 	readonly world: World;
 	alive = true;
 	pausedUntil = 0;
-	/** How far its monotonic clock lags behind the world: a suspended machine does not count its sleep. */
+	/** How far its monotonic clock lagged behind the world when its last sleep began: a suspended machine counts none of it. */
 	#asleep = 0;
+	#lastSleep = { from: 0, until: 0 };
 	readonly #rate: number;
 	readonly #deathWatch = new Set<() => void>();
 
@@ -30,7 +31,12 @@ export class Host implements Clock {
 	}
 
 	monotonic(): number {
-		return (this.world.time - this.#asleep) * this.#rate;
+		return (this.world.time - this.#slept()) * this.#rate;
+	}
+
+	#slept(): number {
+		const { from, until } = this.#lastSleep;
+		return this.#asleep + Math.min(this.world.time, until) - from;
 	}
 
 	setTimer(ms: number, callback: () => void): () => void {
@@ -43,7 +49,9 @@ export class Host implements Clock {
 
 	pause(ms: number, clockStops: boolean): void {
 		this.pausedUntil = this.world.time + ms;
-		if (clockStops) this.#asleep += ms;
+		if (!clockStops) return;
+		this.#asleep = this.#slept();
+		this.#lastSleep = { from: this.world.time, until: this.pausedUntil };
 	}
 
 	die(): void {

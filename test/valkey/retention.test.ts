@@ -130,14 +130,16 @@ describe.runIf(hasValkey()).each(Object.entries(rows))("retention on %s", (name,
 				.map(([sort, keys]) => `${sort} ${keys.length}`)
 				.join(", ");
 		process.stdout.write(`${EXECUTIONS} executions on ${name}: ${counts(before)}; trimmed: ${counts(after)}\n`);
-		// A partition keeps its header, and a record of what its log once had.
+		// A partition keeps its header, and a record of what its log once had; the store keeps its keys.
 		const partitions = (after.h ?? []).map((key) => key.slice(0, -1));
+		const ring = (after["r:"] ?? []).find((key) => key.endsWith("}r:keyring"));
+		const home = ring?.slice(0, -"r:keyring".length);
 		expect(partitions).toHaveLength(8);
 		expect(after).toEqual({
 			settings: ["settings"],
 			h: partitions.map((partition) => `${partition}h`),
-			"r:": partitions.map((partition) => `${partition}r:log`),
-			"v:": partitions.map((partition) => `${partition}v:log`),
+			"r:": [...partitions.map((partition) => `${partition}r:log`), `${home}r:keyring`].sort(),
+			"v:": [...partitions.map((partition) => `${partition}v:log`), `${home}v:keyring`].sort(),
 		});
 	});
 });

@@ -39,8 +39,6 @@ const badCalls: Record<string, [call: Call, field: string]> = {
 	"a reset more often than every second": [(b) => b.budgets.create({ ...budget, resetEvery: 999 }), "resetEvery"],
 	"a reset every week": [(b) => b.budgets.create({ ...budget, resetEvery: "weekly" as never }), "resetEvery"],
 	"an onHard nobody knows": [(b) => b.budgets.create({ ...budget, onHard: "explode" as never }), "onHard"],
-	"an onHard that comes later": [(b) => b.budgets.create({ ...budget, onHard: "suspend" }), "onHard"],
-	"a patch to an onHard that comes later": [(b) => b.budgets.patch("b", { onHard: "suspend" }), "onHard"],
 	"a label that is no text": [(b) => b.budgets.create({ ...budget, labels: { a: 1 } as never }), "labels.a"],
 	"a budget with an unknown field": [(b) => b.budgets.create({ ...budget, limit: 1 } as never), "limit"],
 	"a patch of the id": [(b) => b.budgets.patch("b", { id: "c" } as never), "id"],
@@ -86,10 +84,6 @@ const badCalls: Record<string, [call: Call, field: string]> = {
 	"a window of 0": [(b) => b.quotas.create({ id: "q", rate: { max: 1, windowMs: 0 } }), "rate.windowMs"],
 	"a rate without a window": [(b) => b.quotas.create({ id: "q", rate: { max: 1 } } as never), "rate.windowMs"],
 	"a negative jitter": [(b) => b.quotas.create({ id: "q", concurrency: 1, jitterMs: -1 }), "jitterMs"],
-	"slots that would be kept while suspended, which comes later": [
-		(b) => b.quotas.create({ id: "q", concurrency: 1, holdWhileSuspended: true }),
-		"holdWhileSuspended",
-	],
 	"a patch of a quota with an unknown field": [(b) => b.quotas.patch("q", { max: 1 } as never), "max"],
 
 	"an execution with 17 budgets": [(b) => b.executions.create({ kind: "job", budgets: many(17) }), "budgets"],
@@ -122,12 +116,5 @@ export function badBudgetCases(test: PublicCase): void {
 	test("a label whose key is none is refused like a tag's", async (scene) => {
 		const error = await refusal(scene.ff.budgets.create({ ...budget, labels: { Team: "a" } }));
 		expect(error).toMatchObject({ code: "invalid_tag_key", details: { field: "labels", key: "Team" } });
-	});
-
-	test("what comes with suspension says so", async (scene) => {
-		const suspend = await refusal(scene.ff.budgets.create({ ...budget, onHard: "suspend" }));
-		expect(suspend.message).toContain("comes with suspension");
-		const hold = await refusal(scene.ff.quotas.create({ id: "q", concurrency: 1, holdWhileSuspended: true }));
-		expect(hold.message).toContain("comes with suspension");
 	});
 }

@@ -169,6 +169,8 @@ export function claimOrderCases(test: PublicCase): void {
 			contentType: "application/json",
 			attempt: { index: 0, type: "initial" },
 			lease: { id: expect.stringMatching(/^le_[0-9a-f]{32}_[0-9]+$/), epoch: 1, expiresAt: scene.now + 1000 },
+			signals: [],
+			stepCount: 0,
 			tags: { team: "red" },
 			timeouts: { attemptMs: 5000 },
 			traceparent,

@@ -70,8 +70,9 @@ export function listFilterCases(test: PublicCase): void {
 		const flowId = `fl_${"0".repeat(32)}_16383`;
 		expect(await list({ flowId })).toMatchObject({ code: "invalid_input", details: { field: "flowId" } });
 		expect(await bulk({ flowId })).toMatchObject({ code: "invalid_input", details: { field: "filter.flowId" } });
-		for (const state of ["waiting_children", "suspended", "skipped", "running"]) {
-			const allowed = "must be one of waiting, delayed, rate_limited, active, completed, failed, cancelled, expired";
+		for (const state of ["waiting_children", "skipped", "running"]) {
+			const allowed =
+				"must be one of waiting, delayed, rate_limited, active, suspended, completed, failed, cancelled, expired";
 			const told = { code: "invalid_input", message: `state: ${allowed}, got "${state}"` };
 			expect(await list({ state })).toMatchObject(told);
 			expect(await bulk({ state })).toMatchObject({ details: { field: "filter.state" } });
