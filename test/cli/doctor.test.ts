@@ -83,8 +83,12 @@ describe("doctor of a store", () => {
 		expect(faults).toEqual([`${id}/f0.1`]);
 		await torn.close();
 
+		tamper("UPDATE record SET doc = json_set(doc, '$.durable.groups', 7) WHERE key = ?", `${id}/h0`);
+		expect((await doctor()).problems.join("\n")).toMatch(new RegExp(`${id}/h0 .*: durable must be an object`));
 		tamper("UPDATE record SET doc = json_set(doc, '$.durable', 7) WHERE key = ?", `${id}/h0`);
-		expect((await doctor()).problems.join("\n")).toContain(`${id}/h0`);
+		expect((await doctor()).problems.join("\n")).toMatch(
+			new RegExp(`${id}/h0 .*: durable must be an object, is a number`),
+		);
 		const again = await open();
 		const refused = { code: "corrupt_record", details: { field: "durable" } };
 		await expect(again.streams.read(id, 0)).rejects.toMatchObject(refused);
