@@ -192,7 +192,10 @@ export class Claimants {
 	tell(): void {
 		const { random } = this.#stage;
 		const from = random.chance(0.15) ? this.#former : this.#held;
-		if (from.length > 0) this.#writers.append(random.pick(from));
+		if (from.length === 0) return;
+		const held = random.pick(from);
+		this.#writers.append(held);
+		if (random.chance(0.1)) this.#stage.revoke(held.id);
 	}
 
 	/** Whoever need not wait goes on, perhaps to the next wait. */

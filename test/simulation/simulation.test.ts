@@ -88,6 +88,7 @@ const COMMON = [
 	"streams closed: cancelled",
 	"streams closed: expired",
 	"streams closed: lease_expired",
+	"streams closed: lease_revoked",
 	"streams read",
 	"summaries read",
 	"streams followed to the end",

@@ -150,6 +150,12 @@ export class Stage {
 		});
 	}
 
+	/** An operator takes away whatever lease there is. */
+	revoke(id: string): void {
+		const command = { op: "revokeLease", actor: "operator" };
+		this.ask("revokeLease", id, command, (backend) => backend.executions.revokeLease(id));
+	}
+
 	settle<T>(promise: Promise<T>, then: (value: T) => void): void {
 		promise.then(then).catch((error: unknown) => {
 			this.#violation ??= error;
