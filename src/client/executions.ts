@@ -1,3 +1,4 @@
+import type { ExecutionEvent } from "../kernel/events.ts";
 import type { ExecutionCalls, FollowOptions } from "../contract/backend.ts";
 import type { BulkRequest } from "../contract/bulk.ts";
 import type { FlowFabricError } from "../contract/errors.ts";
@@ -118,7 +119,7 @@ export class RemoteExecutions implements ExecutionCalls {
 		}
 	}
 
-	async events(id: string, request: EventsRequest = {}, signal?: AbortSignal): Promise<EventPage> {
+	async events(id: string, request: EventsRequest = {}, signal?: AbortSignal): Promise<EventPage<ExecutionEvent>> {
 		const query = eventsRequest.check(request);
 		const { waitMs = 0 } = query;
 		const path = `/events${queryOf(query as Record<string, string | number>)}`;

@@ -1,3 +1,4 @@
+import type { ExecutionEvent } from "../kernel/events.ts";
 import type { PublicState } from "../kernel/state.ts";
 import type {
 	CreateBudgetRequest,
@@ -114,7 +115,7 @@ export interface ExecutionCalls {
 	/** The execution once it has ended, or as it is when the time is over. */
 	wait(id: string, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<Execution>;
 	/** What happened since; with `waitMs`, as soon as something has. */
-	events(id: string, request?: EventsRequest, signal?: AbortSignal): Promise<EventPage>;
+	events(id: string, request?: EventsRequest, signal?: AbortSignal): Promise<EventPage<ExecutionEvent>>;
 	/** Every event as it comes, until the signal aborts; goes on behind `cursor`, or starts with the first. */
 	follow(id: string, options?: FollowOptions): AsyncIterable<FollowedEvent>;
 	attempts(id: string): Promise<AttemptView[]>;
