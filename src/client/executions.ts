@@ -1,4 +1,3 @@
-import type { ExecutionEvent } from "../kernel/events.ts";
 import type { ExecutionCalls, FollowOptions } from "../contract/backend.ts";
 import type { BulkRequest } from "../contract/bulk.ts";
 import type { FlowFabricError } from "../contract/errors.ts";
@@ -31,6 +30,7 @@ import type {
 } from "../contract/replies.ts";
 import { type StepsRequest, stepsRequest } from "../contract/steps.ts";
 import type { SetTagsRequest } from "../contract/tags.ts";
+import type { ExecutionEvent } from "../kernel/events.ts";
 import { bodyWith, jointBodies, plainBody, queryOf } from "./bodies.ts";
 import { CreateJoiner } from "./create-joiner.ts";
 import { followEvents } from "./follow.ts";
