@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import BetterSqlite3 from "better-sqlite3";
 import type { Unit } from "../src/store/port.ts";
-import { eventLines } from "./event-lines.ts";
+import { AREAS } from "./areas.ts";
 import { type HttpBench, httpGetLine, httpIdleLine, httpLifecycleLine } from "./http/lines.ts";
 import { commitLatency } from "./limits/commit-latency.ts";
 import { recordUnits } from "./limits/recorded-units.ts";
@@ -13,8 +13,6 @@ import { batchSubmit } from "./scenarios/batch-submit.ts";
 import { dispatch } from "./scenarios/dispatch.ts";
 import { lifecycle } from "./scenarios/lifecycle.ts";
 import { SCHEDULING } from "./scheduling-lines.ts";
-import { stepsLines } from "./steps-lines.ts";
-import { suspensionLines } from "./suspension-lines.ts";
 import { openTarget, STORES, type StoreName, type Target } from "./target.ts";
 import { BenchServer, SYNC_MODES, type SyncMode } from "./valkey/bench-server.ts";
 import { VALKEY_SCENARIOS, type ValkeyScenario } from "./valkey/scenarios.ts";
@@ -22,9 +20,10 @@ import { VALKEY_SCENARIOS, type ValkeyScenario } from "./valkey/scenarios.ts";
 const HELP = `npm run bench -- [scenario …] [options]
 
 Scenarios: lifecycle, batch-submit, dispatch, backlog, claim-classes, class-lifecycles, head-of-line, fairness, guarded, pause,
-  events, suspension, steps, http-lifecycle, http-get, http-idle, on each store;
+  events, suspension, steps, streams, http-lifecycle, http-get, http-idle, on each store;
   valkey-lifecycle (beside BullMQ), valkey-engines, valkey-dispatch, valkey-growth, valkey-memory, valkey-events,
-  valkey-guarded, valkey-suspension, valkey-steps, valkey-idle, on a private server (all when none is named)
+  valkey-guarded, valkey-suspension, valkey-steps, valkey-streams, valkey-idle, on a private server
+  (all when none is named)
   --store sqlite|memory   one store instead of both
   --size N                executions per round (default 20000)
   --rounds N              rounds, of which the median counts (default 5)
@@ -32,7 +31,7 @@ Scenarios: lifecycle, batch-submit, dispatch, backlog, claim-classes, class-life
   --aof no|everysec|always  when the Valkey server writes to disk (default no)
   --queued N              how much waits in fairness, pause and valkey-growth (default 100000)
   --handlers N            run at a time in valkey-engines, by all engines together (default 128)
-  --idle-seconds N        how long valkey-idle and what is suspended are looked at (default 60)
+  --idle-seconds N        how long valkey-idle and what is suspended are looked at, and some tails do not read (default 60)
   --seed N                printed with the figures (default 1)
   --json                  machine-readable
 
@@ -46,9 +45,7 @@ const SCENARIOS = [
 	"dispatch",
 	"backlog",
 	...Object.keys(SCHEDULING),
-	"events",
-	"suspension",
-	"steps",
+	...Object.keys(AREAS),
 	"http-lifecycle",
 	"http-get",
 	"http-idle",
@@ -92,9 +89,7 @@ const lines: Line[] = [];
 let valkey = "not measured";
 for (const scenario of scenarios) {
 	if (scenario in VALKEY_SCENARIOS) lines.push(...(await measureValkey(scenario as ValkeyScenario)));
-	else if (scenario === "events") for (const store of stores) lines.push(...(await measureEvents(store)));
-	else if (scenario === "suspension") for (const store of stores) lines.push(...(await measureSuspension(store)));
-	else if (scenario === "steps") for (const store of stores) lines.push(...(await measureSteps(store)));
+	else if (scenario in AREAS) for (const store of stores) lines.push(...(await measureArea(scenario, store)));
 	else for (const store of stores) lines.push(await measure(scenario, store));
 }
 const facts = machine({ sqlite: sqliteVersion(), valkey }, wholeNumber("--seed", values.seed));
@@ -133,23 +128,10 @@ async function measure(scenario: string, store: StoreName): Promise<Line> {
 	}
 }
 
-async function measureEvents(store: StoreName): Promise<Line[]> {
-	progress(`events on ${store} …`);
-	const target = await openTarget(store, partitions);
-	const measured = await eventLines({ ff: target.ff, store, partitions, rounds, progress });
-	await target.close();
-	return measured;
-}
-
-async function measureSuspension(store: StoreName): Promise<Line[]> {
-	progress(`suspension on ${store} …`);
+async function measureArea(area: string, store: StoreName): Promise<Line[]> {
+	progress(`${area} on ${store} …`);
 	const idleMs = 1000 * wholeNumber("--idle-seconds", values["idle-seconds"]);
-	return suspensionLines({ store, partitions, rounds, idleMs, progress });
-}
-
-async function measureSteps(store: StoreName): Promise<Line[]> {
-	progress(`steps on ${store} …`);
-	return stepsLines({ store, partitions, rounds, open: () => openTarget(store, partitions), progress });
+	return (await AREAS[area]?.({ store, partitions, rounds, idleMs, progress })) ?? [];
 }
 
 /** On a server of its own: what one scenario leaves behind must not slow down the next. */

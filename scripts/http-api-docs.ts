@@ -64,7 +64,9 @@ are integer unix milliseconds of the store's clock. \`X-Request-Id\` is taken ov
 A refusal is \`{"error": {"code", "message", "retryable", "details"?}}\`; [all codes](#errors) are below.
 
 Event streams (\`Accept: text/event-stream\`) send a comment when they are silent for long, and end with an event \`close\`
-that says why. The id of an event is its cursor: a reader that comes back with \`Last-Event-ID\` goes on behind it.`;
+that says why. The id of an event is its cursor: a reader that comes back with \`Last-Event-ID\` goes on behind it.
+One that asked for what comes from now on (\`end\`) is told an id with the opening, before there is an event, and so misses
+nothing either.`;
 
 async function describe(): Promise<Description> {
 	const backend = await openBackend("memory:", {});

@@ -1,5 +1,7 @@
 import { pino } from "pino";
 import { host } from "../../src/cli/hosting.ts";
+import { countBlobCommits } from "../limits/blob-commits.ts";
+import type { ServerUsage } from "./child.ts";
 
 /** The server to be measured, in a process of its own: says where it listens, what it has used when asked, ends when told. */
 const [store = "memory:", partitions = "1"] = process.argv.slice(2);
@@ -13,11 +15,23 @@ const hosted = await host(
 	} as never,
 	pino({ level: "silent" }),
 );
-process.on("message", async (asked: "usage" | "close") => {
-	if (asked === "usage") process.send?.({ usage: process.cpuUsage() });
-	else {
+const blobCommits = countBlobCommits(hosted.backend.engine.store);
+process.on("message", async (asked: "usage" | "memory" | "close") => {
+	if (asked === "close") {
 		await hosted.close();
 		process.disconnect();
+		return;
 	}
+	// What nobody holds any more is no use of memory; looking for it takes a while.
+	if (asked === "memory") globalThis.gc?.();
+	const { user, system } = process.cpuUsage();
+	const { heapUsed, external, rss } = process.memoryUsage();
+	const usage: ServerUsage = {
+		cpuMicros: user + system,
+		blobCommits: blobCommits(),
+		liveBytes: heapUsed + external,
+		residentBytes: rss,
+	};
+	process.send?.({ usage });
 });
 process.send?.({ address: hosted.address });

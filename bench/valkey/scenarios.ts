@@ -1,6 +1,8 @@
 import { eventLines } from "../event-lines.ts";
 import type { Line } from "../report.ts";
 import { stepsLines } from "../steps-lines.ts";
+import { streamsLines } from "../streams/lines.ts";
+import { valkeyStreams } from "../streams/streams-bench.ts";
 import { valkeySuspensionLines } from "../suspension-lines.ts";
 import { valkeyDispatchLines } from "./dispatch-lines.ts";
 import { valkeyEnginesLines, valkeyHotLine } from "./engines-line.ts";
@@ -29,6 +31,7 @@ export const VALKEY_SCENARIOS = {
 	"valkey-suspension": valkeySuspensionLines,
 	"valkey-steps": ({ server, partitions, rounds, progress }: ValkeyBench): Promise<Line[]> =>
 		stepsLines({ store: "valkey", partitions, rounds, open: () => openOn(server, partitions), progress }),
+	"valkey-streams": (bench: ValkeyBench): Promise<Line[]> => streamsLines(valkeyStreams(bench)),
 	"valkey-idle": async (bench: ValkeyBench): Promise<Line[]> => [await valkeyIdleLine(bench)],
 };
 export type ValkeyScenario = keyof typeof VALKEY_SCENARIOS;

@@ -57,6 +57,8 @@ export function openStream<T>(
 	return {
 		events: events(),
 		opened: () => isOpen,
+		/** Where it came to; undefined when nothing told. */
+		lastId: () => reader.lastId,
 		stop() {
 			signal?.removeEventListener("abort", abort);
 			end();

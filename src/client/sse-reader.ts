@@ -13,9 +13,15 @@ export class SseReader {
 	readonly #decoder = new TextDecoder();
 	readonly #listener: (event: StreamEvent) => void;
 	#text = "";
+	#lastId: string | undefined;
 
 	constructor(listener: (event: StreamEvent) => void) {
 		this.#listener = listener;
+	}
+
+	/** The last id that came, also one without an event. */
+	get lastId(): string | undefined {
+		return this.#lastId;
 	}
 
 	push(chunk: Buffer): void {
@@ -42,6 +48,7 @@ export class SseReader {
 			else if (field === "data") data.push(value);
 			else if (field === "id") id = value;
 		}
+		this.#lastId = id ?? this.#lastId;
 		if (data.length > 0) this.#listener({ type, data: data.join("\n"), id });
 	}
 }

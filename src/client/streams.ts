@@ -1,6 +1,6 @@
 import type { FollowFramesOptions, StreamCalls } from "../contract/backend.ts";
 import { FlowFabricError } from "../contract/errors.ts";
-import type { FramePage, FrameView, SummaryView } from "../contract/replies.ts";
+import type { FramePage, FrameView, SummaryView, TailedPage } from "../contract/replies.ts";
 import {
 	attemptIndex,
 	followFramesRequest,
@@ -27,8 +27,16 @@ export class RemoteStreams implements StreamCalls {
 		return this.#transport.json({ method: "GET", path, repeat: "always" });
 	}
 
-	async tail(id: string, attempt: number, request: TailFramesRequest = {}, signal?: AbortSignal): Promise<FramePage> {
+	async tail(id: string, attempt: number, request: TailFramesRequest = {}, signal?: AbortSignal): Promise<TailedPage> {
 		const given = tailFramesRequest.check(request);
+		// The end is fixed before the wait: sent again after a break, it would have moved on.
+		if (given.after === "end" && given.waitMs) {
+			const page = await this.tail(id, attempt, { ...given, waitMs: 0 }, signal);
+			const { after } = page;
+			if (after === undefined || page.closedAt !== undefined) return page;
+			const waited = await this.tail(id, attempt, { ...given, after }, signal);
+			return waited.frames.length === 0 ? { ...waited, after } : waited;
+		}
 		const path = `${streamPath(id, attempt)}/tail${queryOf(given)}`;
 		return this.#transport.json({ method: "GET", path, repeat: "always", waitMs: given.waitMs ?? 0, signal });
 	}
@@ -56,6 +64,8 @@ export class RemoteStreams implements StreamCalls {
 			} finally {
 				stream.stop();
 			}
+			// Before the first frame: the end it began at is elsewhere by now.
+			if (after === "end") after = stream.lastId() ?? after;
 			await this.#transport.pause(pauseAfter(tries)).catch(() => {});
 		}
 	}

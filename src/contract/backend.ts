@@ -63,6 +63,7 @@ import type {
 	StepPage,
 	SummaryView,
 	SuspendReply,
+	TailedPage,
 	UsageReply,
 	WaitpointPage,
 	WaitpointToken,
@@ -263,8 +264,11 @@ export interface FollowFramesOptions {
 export interface StreamCalls {
 	/** Frames of a range, oldest first. */
 	read(id: string, attempt: number, request?: ReadFramesRequest): Promise<FramePage>;
-	/** Frames behind one; with `waitMs`, as soon as there are some or the stream is closed. */
-	tail(id: string, attempt: number, request?: TailFramesRequest, signal?: AbortSignal): Promise<FramePage>;
+	/**
+	 * Frames behind one; with `waitMs`, as soon as there are some or the stream is closed. Asked for those behind the end, a
+	 * page without any says where that was.
+	 */
+	tail(id: string, attempt: number, request?: TailFramesRequest, signal?: AbortSignal): Promise<TailedPage>;
 	/** Pages as frames come, until the stream is closed or the signal aborts. It may begin before the attempt does. */
 	follow(id: string, attempt: number, options?: FollowFramesOptions): AsyncIterable<FramePage>;
 	/** The document that the patches of an attempt come to; version 0 when there are none. */

@@ -26,7 +26,7 @@ export type { LanePage, LaneStatus, LaneView } from "./replies/lanes.ts";
 export type { ClaimedExecution, CompletedItem, GrantView, RenewedLease, WorkerNotice } from "./replies/leases.ts";
 export type { CreatedQuota, ListedQuota, QuotaPage, QuotaView } from "./replies/quotas.ts";
 export type { RecordedStep, StepPage, StepView } from "./replies/steps.ts";
-export type { AppendedFrames, FramePage, FrameView, SummaryView } from "./replies/streams.ts";
+export type { AppendedFrames, FramePage, FrameView, SummaryView, TailedPage } from "./replies/streams.ts";
 export type {
 	InboxItem,
 	InboxPage,

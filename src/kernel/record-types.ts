@@ -56,7 +56,7 @@ import { QUOTA_PREFIX, quotaDefaults, WINDOW_PREFIX, windowChunkDefaults } from 
 import { decodeRecord, encodeRecord } from "./records/record.ts";
 import { countedValueDefaults, type SignalRecord, sentSignalDefaults, signalDefaults } from "./records/signal.ts";
 import { type StepRecord, stepDefaults } from "./records/step.ts";
-import { streamDefaults, summaryDefaults } from "./records/stream.ts";
+import { decodeStream, encodeStream, type StreamRecord, streamDefaults, summaryDefaults } from "./records/stream.ts";
 import { suspensionDefaults, suspensionNameDefaults } from "./records/suspension.ts";
 import { TICKET_PREFIX, ticketDefaults } from "./records/ticket.ts";
 import { TURN_PREFIX, type TurnRecord, turnDefaults, turnForgottenAt } from "./records/turn.ts";
@@ -152,7 +152,14 @@ const RECORD_TYPES = {
 	}),
 	sentSignal: entry({ prefix: "ex_/d", defaults: sentSignalDefaults, slot: slotOfPart }),
 	countedValue: entry({ prefix: "ex_/v", defaults: countedValueDefaults, slot: slotOfPart }),
-	stream: entry({ prefix: "ex_/h", defaults: streamDefaults, slot: slotOfPart, isBusy: always }),
+	stream: entry<StreamRecord>({
+		prefix: "ex_/h",
+		defaults: streamDefaults,
+		slot: slotOfPart,
+		isBusy: always,
+		decode: decodeStream,
+		encode: encodeStream,
+	}),
 	/** Only bytes are kept under such keys. */
 	chunk: entry({ prefix: "ex_/f", defaults: {}, slot: slotOfPart }),
 	summary: entry({ prefix: "ex_/y", defaults: summaryDefaults, slot: slotOfPart }),

@@ -11,7 +11,8 @@ export class Tail {
 	readonly #controller = new AbortController();
 	#ended = false;
 
-	constructor(reply: FastifyReply, tails: Set<Tail>) {
+	/** `position` is where it begins: a reader that comes back before its first event names that. */
+	constructor(reply: FastifyReply, tails: Set<Tail>, position?: string) {
 		this.#reply = reply;
 		this.#tails = tails;
 		reply.hijack();
@@ -23,7 +24,7 @@ export class Tail {
 			// A proxy that gathers would hold back what is to be seen at once.
 			"x-accel-buffering": "no",
 		});
-		reply.raw.write(": open\n\n");
+		reply.raw.write(`: open\n${position === undefined ? "" : `id: ${position}\n`}\n`);
 		tails.add(this);
 		if (reply.raw.destroyed) this.#over();
 	}

@@ -124,6 +124,23 @@ test("examples/callback.ts is called back by somebody who knows nothing but a UR
 	);
 });
 
+test("examples/streaming-agent.ts is followed over a suspension and a new attempt, and says nothing twice", async () => {
+	expect(await output(".build/examples/streaming-agent.js")).toBe(
+		[
+			"Dear Ada, your parcel was lost. ",
+			'[question] {"text":"refund Ada?"}',
+			"--- goes on ---",
+			'[patch] {"refund":true,"by":"Carol"}',
+			"--- attempt 1 ---",
+			'[patch] {"refund":true,"by":"Carol"}',
+			"You get your money back. ",
+			"result: Dear Ada, your parcel was lost. You get your money back.",
+			'the model was asked 2 times; summary: {"refund":true,"by":"Carol"}',
+			"",
+		].join("\n"),
+	);
+});
+
 describe("the README's terminals", () => {
 	const running: Program[] = [];
 	afterEach(async () => {

@@ -128,3 +128,19 @@ test("following over HTTP and in process give the same, and end with the signal"
 	expect(remote).toHaveLength(3);
 	expect(remote).toEqual(local);
 });
+
+test("a reader of a namespace's events from now on that is cut off before the first misses nothing", async () => {
+	const stand = await Stand.open();
+	await stand.held();
+	const first = listen(stand, "/v1/events?cursor=end");
+	await until(() => first.text().includes("\n\n"));
+	const [, lastEventId] = /^: open\nid: (.+)\n\n$/.exec(first.text()) ?? [];
+	first.stop();
+	const { id } = await stand.backend.executions.create({ kind: "job" });
+	const again = listen(stand, "/v1/events?cursor=end", lastEventId ? { "last-event-id": lastEventId } : {});
+	await until(() => again.text() !== "");
+	await stand.backend.executions.cancel(id);
+	await until(() => types(again.events).includes("cancelled"));
+	expect(types(again.events)).toEqual(["created", "cancelled"]);
+	again.stop();
+});

@@ -1,5 +1,7 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { SseReader, type StreamEvent } from "../../src/client/sse-reader.ts";
+import { FlowFabric } from "../../src/index.ts";
+import { Relay } from "./relay.ts";
 import { Stand, until } from "./stand.ts";
 
 const KIB = 1024;
@@ -175,4 +177,71 @@ test("a poll whose caller goes away ends", async () => {
 	await until(async () => (await inPool(stand, "stream_ops")) === 1);
 	socket.destroy();
 	await until(async () => (await inPool(stand, "stream_ops")) === 0);
+});
+
+/** The lines of a stream as they come, until it is cut. */
+function rawTail(stand: Stand, path: string, headers = "") {
+	const { socket, heard } = stand.socket();
+	socket.write(`GET ${path} HTTP/1.0\r\nHost: x\r\nAccept: text/event-stream\r\n${headers}\r\n`);
+	const body = () => heard().split("\r\n\r\n").slice(1).join("");
+	return { body, cut: () => socket.destroy() };
+}
+
+for (const [what, before] of [
+	["a stream that has frames", ["a", "b"]],
+	["a stream that has none yet", []],
+] as const) {
+	test(`a reader from the end of ${what} that is cut off before its first frame misses nothing`, async () => {
+		const stand = await Stand.open();
+		const { id, fence, append, tail } = await held(stand);
+		if (before.length > 0) await append(...before);
+		const first = rawTail(stand, `${tail}?after=end`);
+		await until(() => first.body().includes("\n\n"));
+		// A browser takes the id of a message without data too, and shows nothing.
+		const [, lastEventId] = /^: open\nid: (.+)\n\n$/.exec(first.body()) ?? [];
+		first.cut();
+		await until(async () => (await inPool(stand, "stream_tails")) === 0);
+		await append("c");
+		const again = listen(stand, `${tail}?after=end`, lastEventId ? { "last-event-id": lastEventId } : {});
+		await until(async () => (await inPool(stand, "stream_tails")) === 1);
+		await append("d");
+		await stand.backend.leases.complete(id, { fence });
+		await again.ended;
+		expect(frameTexts(again.events)).toEqual(["c", "d"]);
+	});
+
+	test(`the client follows from the end of ${what} over a connection that is cut before its first frame`, async () => {
+		const stand = await Stand.open();
+		const { id, fence, append } = await held(stand);
+		if (before.length > 0) await append(...before);
+		const relay = await Relay.before(stand.server.address);
+		const ff = FlowFabric.connect(relay.url);
+		onTestFinished(() => ff.close());
+		const seen: (string | undefined)[] = [];
+		const following = (async () => {
+			for await (const { frames } of ff.streams.follow(id, 0, { after: "end" }))
+				seen.push(...frames.map(({ text }) => text));
+		})();
+		await until(async () => (await inPool(stand, "stream_tails")) === 1 && relay.heard.includes("\n\n"));
+		relay.cut();
+		await until(async () => (await inPool(stand, "stream_tails")) === 0);
+		await append("c");
+		await until(() => seen.length > 0);
+		await append("d");
+		await stand.backend.leases.complete(id, { fence });
+		await following;
+		expect(seen).toEqual(["c", "d"]);
+	});
+}
+
+test("a poll from the end that found nothing says where that was, so that the next one misses nothing", async () => {
+	const stand = await Stand.open();
+	const { append, tail } = await held(stand);
+	const { lastId } = await append("a");
+	const { json } = await stand.call("GET", `${tail}?after=end&waitMs=5`);
+	expect(json).toEqual({ frames: [], after: lastId });
+	await append("b");
+	const next = await stand.call("GET", `${tail}?after=${json.after}`);
+	expect(next.json.frames).toMatchObject([{ text: "b" }]);
+	expect(next.json).not.toHaveProperty("after");
 });

@@ -25,14 +25,26 @@ export interface FrameView extends Static<typeof frame> {}
 
 const closing = { closedAt: optional(at), closeReason: optional(one(CLOSE_REASONS)) };
 
-export const framePage = Type.Object({
+const page = {
 	frames: Type.Array(frame),
 	nextFrom: optional(Type.String({ description: "Where to read on; left out at the end" })),
 	...closing,
-});
+};
+
+export const framePage = Type.Object(page);
 
 /** Frames of a stream. Without frames and `closedAt` it is still open. */
 export interface FramePage extends Static<typeof framePage> {}
+
+export const tailedPage = Type.Object({
+	...page,
+	after: optional(
+		Type.String({ description: "Of a page without frames behind the end: where that was, to go on from there" }),
+	),
+});
+
+/** Frames behind a position. */
+export interface TailedPage extends Static<typeof tailedPage> {}
 
 export const appended = Type.Object({
 	lastId: Type.String(),

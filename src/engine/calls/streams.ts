@@ -1,9 +1,9 @@
 import type { FollowFramesOptions, StreamCalls } from "../../contract/backend.ts";
 import { FlowFabricError } from "../../contract/errors.ts";
-import type { FramePage, SummaryView } from "../../contract/replies.ts";
+import type { FramePage, SummaryView, TailedPage } from "../../contract/replies.ts";
 import * as shapes from "../../contract/streams.ts";
 import { type SummaryRecord, summaryDefaults, summaryKey } from "../../kernel/records/stream.ts";
-import { type FramePosition, framePosition } from "../../kernel/streams/chunks.ts";
+import { type FramePosition, frameId, framePosition } from "../../kernel/streams/chunks.ts";
 import { readFrames, readStream, type StreamName } from "../streams/frame-reader.ts";
 import type { SharedTail } from "../streams/shared-tail.ts";
 import type { Session } from "./session.ts";
@@ -39,7 +39,7 @@ export class LocalStreams implements StreamCalls {
 		attempt: number,
 		request: shapes.TailFramesRequest = {},
 		signal?: AbortSignal,
-	): Promise<FramePage> {
+	): Promise<TailedPage> {
 		const { after = "start", waitMs = 0, limit = DEFAULT_FRAMES } = shapes.tailFramesRequest.check(request);
 		const name = nameOf(id, attempt);
 		const { clock } = this.#session.engine;
@@ -51,7 +51,7 @@ export class LocalStreams implements StreamCalls {
 				const left = deadline - clock.monotonic();
 				if (page.frames.length > 0 || page.closedAt !== undefined || left <= 0) {
 					disarm();
-					return page;
+					return page.frames.length === 0 && after === "end" ? { ...page, after: nameOfEnd(position) } : page;
 				}
 				await this.#until(change, disarm, left, signal);
 				signal?.throwIfAborted();
@@ -128,6 +128,9 @@ export class LocalStreams implements StreamCalls {
 		if (engine.closed) throw new FlowFabricError("shutting_down");
 	}
 }
+
+/** What `after` stands for it, by whatever the stream has become. */
+const nameOfEnd = (position: FramePosition | undefined): string => (position ? frameId(position) : "start");
 
 function nameOf(id: string, attempt: number): StreamName {
 	shapes.attemptIndex.check({ attempt });

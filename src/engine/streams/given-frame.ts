@@ -1,6 +1,5 @@
-import { FlowFabricError } from "../../contract/errors.ts";
-import { BASE64_FORM } from "../../contract/fields.ts";
-import { type FrameRequest, MAX_APPEND_BYTES, MAX_FRAME_BYTES } from "../../contract/streams.ts";
+import { checkFrame, invalid, tooLarge } from "../../contract/frames.ts";
+import { type FrameRequest, MAX_APPEND_BYTES } from "../../contract/streams.ts";
 import type { GivenFrame } from "../../kernel/rules/append-frames.ts";
 import type { StoredFrame } from "../../kernel/streams/chunks.ts";
 import type { Json } from "../../kernel/streams/merge-patch.ts";
@@ -16,23 +15,13 @@ export function givenFrames(frames: readonly FrameRequest[]): GivenFrame[] {
 		const { seq = last + 1 } = frame;
 		if (seq <= last) throw invalid(`frames[${n}].seq`, `must be above ${last}, which came before it`);
 		if (frame.seq !== undefined) last = seq;
-		bytes += sizeOf(frame);
+		bytes += checkFrame(frame, `frames[${n}]`);
 		if (bytes > MAX_APPEND_BYTES) throw tooLarge("frames", MAX_APPEND_BYTES, bytes);
-		return givenFrame(frame, `frames[${n}]`);
+		return givenFrame(frame);
 	});
 }
 
-function givenFrame(frame: FrameRequest, at: string): GivenFrame {
-	const { type, mode = "durable", text, payloadBase64, patch, seq, ttlMs } = frame;
-	const given = [text, payloadBase64, patch].filter((each) => each !== undefined).length;
-	if (given !== 1) throw invalid(at, "must have exactly one of text, payloadBase64 and patch");
-	if ((patch !== undefined) !== (mode === "summary"))
-		throw invalid(`${at}.mode`, "patch is what a summary frame carries, and nothing else");
-	if (ttlMs !== undefined && mode !== "best_effort") throw invalid(`${at}.ttlMs`, "is for frames of best_effort");
-	if (payloadBase64 !== undefined && payloadBase64.length % 4 !== 0)
-		throw invalid(`${at}.payloadBase64`, `${BASE64_FORM}, got ${payloadBase64.length} characters`);
-	const size = sizeOf(frame);
-	if (size > MAX_FRAME_BYTES) throw tooLarge(at, MAX_FRAME_BYTES, size);
+function givenFrame({ type, mode = "durable", text, payloadBase64, patch, seq, ttlMs }: FrameRequest): GivenFrame {
 	const stored: StoredFrame = {};
 	if (type !== undefined) stored.t = type;
 	if (text !== undefined) stored.x = text;
@@ -42,22 +31,8 @@ function givenFrame(frame: FrameRequest, at: string): GivenFrame {
 	if (mode === "best_effort") stored.e = ttlMs ?? DEFAULT_TTL_MS;
 	const kept: GivenFrame = { mode, text: JSON.stringify(stored) };
 	if (seq !== undefined) kept.seq = seq;
-	if (patch !== undefined) kept.patch = patch as Json;
+	// A copy: whoever calls in this process may change its own before the rule runs.
+	if (patch !== undefined) kept.patch = JSON.parse(JSON.stringify(patch)) as Json;
 	if (stored.e !== undefined) kept.ttlMs = stored.e;
 	return kept;
 }
-
-function sizeOf({ text, payloadBase64, patch }: FrameRequest): number {
-	if (text !== undefined) return Buffer.byteLength(text);
-	if (payloadBase64 !== undefined) return Buffer.byteLength(payloadBase64, "base64");
-	return patch === undefined ? 0 : Buffer.byteLength(JSON.stringify(patch));
-}
-
-const invalid = (field: string, problem: string): FlowFabricError =>
-	new FlowFabricError("invalid_input", { message: `${field}: ${problem}`, details: { field } });
-
-const tooLarge = (field: string, limit: number, size: number): FlowFabricError =>
-	new FlowFabricError("payload_too_large", {
-		message: `${field}: must be at most ${limit} bytes, got ${size}`,
-		details: { field, limit, size },
-	});

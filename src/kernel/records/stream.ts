@@ -1,5 +1,5 @@
 import type { Json } from "../streams/merge-patch.ts";
-import { type Key, makeRecord } from "./record.ts";
+import { decodeRecord, encodeRecord, type Key, makeRecord } from "./record.ts";
 
 export const FRAME_MODES = ["durable", "summary", "best_effort"] as const;
 export type FrameMode = (typeof FRAME_MODES)[number];
@@ -67,6 +67,54 @@ export const streamDefaults: StreamRecord = {
 export const streamKey = (executionId: string, attempt: number): Key<StreamRecord> => `${executionId}/h${attempt}`;
 
 export const makeStream = (fields: Partial<StreamRecord>): StreamRecord => makeRecord(streamDefaults, fields);
+
+/** A log as a document has it: its groups as one list of numbers, since they are written anew with every append. */
+interface StoredLog extends Omit<ModeLog, "groups"> {
+	groups: readonly number[];
+}
+
+const NUMBERS_PER_GROUP = 4;
+
+export function encodeStream(record: StreamRecord): string {
+	const { durable, summary, bestEffort } = record;
+	return encodeRecord<object>(streamDefaults, {
+		...record,
+		durable: storedLog(durable),
+		summary: storedLog(summary),
+		bestEffort: storedLog(bestEffort),
+	});
+}
+
+export function decodeStream(_key: string, doc: string): StreamRecord {
+	const stored = decodeRecord<object>(streamDefaults, doc) as Record<"durable" | "summary" | "bestEffort", StoredLog>;
+	return {
+		...(stored as object as StreamRecord),
+		durable: logFrom(stored.durable),
+		summary: logFrom(stored.summary),
+		bestEffort: logFrom(stored.bestEffort),
+	};
+}
+
+/** One that is empty stays what it is: a document has no trace of it. */
+function storedLog(log: ModeLog): ModeLog | StoredLog {
+	if (log === emptyLog) return log;
+	const groups: number[] = [];
+	for (const { from, to, frames, until } of log.groups) groups.push(from, to, frames, until);
+	return { ...log, groups };
+}
+
+function logFrom(stored: ModeLog | StoredLog): ModeLog {
+	if (stored === emptyLog) return emptyLog;
+	const { groups: numbers, ...log } = (stored ?? {}) as StoredLog;
+	// What is no log is left to whoever looks the record over, which then names the field.
+	if (!Array.isArray(numbers)) return (typeof stored === "object" ? null : stored) as never;
+	const groups: ChunkGroup[] = [];
+	for (let n = 0; n < numbers.length; n += NUMBERS_PER_GROUP) {
+		const [from = 0, to = 0, frames = 0, until = 0] = numbers.slice(n, n + NUMBERS_PER_GROUP);
+		groups.push({ from, to, frames, until });
+	}
+	return { ...log, groups };
+}
 
 const MODE_LETTERS: Record<FrameMode, string> = { durable: "", summary: "s", best_effort: "b" };
 

@@ -13,7 +13,7 @@ const FEWEST_BEST_EFFORT = 64;
 const MOST_BEST_EFFORT = 16_384;
 
 /** A group is closed at so many numbers, or at a sixteenth of what is kept. */
-const NUMBERS_PER_GROUP = 64;
+const NUMBERS_PER_GROUP = 256;
 const FEWEST_PER_GROUP = 64;
 /** Numbers that other modes alone have used cost a look each, so few of them are let into a group. */
 const WIDEST_GAP = 4;

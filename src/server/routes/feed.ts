@@ -55,7 +55,7 @@ async function stream(
 	// Refused before the stream begins, while there is still a status to refuse with.
 	let { events, nextCursor } = await feed.read(request);
 	context.pools.event_tails.take();
-	const tail = new Tail(reply, context.tails);
+	const tail = new Tail(reply, context.tails, events.length === 0 ? nextCursor : undefined);
 	try {
 		while (!tail.signal.aborted) {
 			events.forEach((event, n) => {

@@ -41,7 +41,7 @@ export function streamRoutes(context: ServerContext): Route[] {
 			name: "GET /v1/executions/:id/attempts/:n/stream/tail",
 			summary: "Frames behind one, as soon as there are some; with Accept: text/event-stream as they come",
 			query: shapes.tailFramesRequest,
-			replies: { 200: replies.framePage },
+			replies: { 200: replies.tailedPage },
 			waitMs: waitInQuery,
 			streams: true,
 			handle: (request, reply) =>
@@ -88,20 +88,22 @@ async function follow(context: ServerContext, request: FastifyRequest, reply: Fa
 	if (limit !== undefined || waitMs !== undefined)
 		throw invalid(limit === undefined ? "waitMs" : "limit", "is for pages, not for a stream");
 	const seen = request.headers["last-event-id"];
-	const from = typeof seen === "string" && seen !== "" ? seen : after;
+	const named = typeof seen === "string" && seen !== "" ? seen : after;
 	const { streams } = request.principal.backend;
 	const [id, attempt] = [idOf(request), attemptOf(request)];
-	const options = from === undefined ? {} : { after: from };
 	context.pools.stream_tails.take();
 	try {
-		// Refused before the stream begins, while there is still a status to refuse with.
-		await streams.tail(id, attempt, { ...options, limit: 1 });
-		const tailing = new Tail(reply, context.tails);
-		await sendPages(tailing, streams.follow(id, attempt, { ...options, signal: tailing.signal }));
+		// Refused before the stream begins, while there is still a status to refuse with. The end is fixed here: to a reader
+		// that comes back it would be another.
+		const { after: end } = await streams.tail(id, attempt, { ...options(named), limit: 1 });
+		const tailing = new Tail(reply, context.tails, end);
+		await sendPages(tailing, streams.follow(id, attempt, { ...options(end ?? named), signal: tailing.signal }));
 	} finally {
 		context.pools.stream_tails.give();
 	}
 }
+
+const options = (after: string | undefined): { after?: string } => (after === undefined ? {} : { after });
 
 async function sendPages(tailing: Tail, pages: AsyncIterable<FramePage>): Promise<void> {
 	try {

@@ -85,6 +85,26 @@ export function streamTailCases(test: PublicCase): void {
 		expect(texts((await tailing.page).frames)).toEqual(["b"]);
 	});
 
+	test("a tail from the end that found nothing says where that was: who goes on from there misses nothing", async (scene) => {
+		const held = await scene.start();
+		const { streams } = scene.backend;
+		expect(await streams.tail(held.id, 0, { after: "end" })).toEqual({ frames: [], after: "start" });
+		const { lastId } = await append(scene, held, "a", "b");
+		expect(await streams.tail(held.id, 0, { after: "end" })).toEqual({ frames: [], after: lastId });
+		const tailing = tail(scene, held.id, { after: "end", waitMs: 1000 });
+		await scene.clock.advance(1000);
+		expect(await tailing.page).toEqual({ frames: [], after: lastId });
+		await append(scene, held, "c");
+		const page = await streams.tail(held.id, 0, { after: lastId });
+		expect(texts(page.frames)).toEqual(["c"]);
+		expect(page).not.toHaveProperty("after");
+		await scene.backend.leases.complete(held.id, { fence: held.fence });
+		expect(await streams.tail(held.id, 0, { after: "end", waitMs: 1000 })).toMatchObject({
+			frames: [],
+			closeReason: "completed",
+		});
+	});
+
 	for (const [what, end, closeReason] of [
 		["complete", (scene, { id, fence }) => scene.backend.leases.complete(id, { fence }), "completed"],
 		["fail", (scene, { id, fence }) => scene.backend.leases.fail(id, { fence, reason: "broken" }), "failed"],
