@@ -21,8 +21,8 @@ import type {
 	Bytes,
 	Created,
 	CreatedItem,
-	EventPage,
 	Execution,
+	ExecutionEventPage,
 	ExecutionPage,
 	Explanation,
 	FollowedEvent,
@@ -30,7 +30,6 @@ import type {
 } from "../contract/replies.ts";
 import { type StepsRequest, stepsRequest } from "../contract/steps.ts";
 import type { SetTagsRequest } from "../contract/tags.ts";
-import type { ExecutionEvent } from "../kernel/events.ts";
 import { bodyWith, jointBodies, plainBody, queryOf } from "./bodies.ts";
 import { CreateJoiner } from "./create-joiner.ts";
 import { followEvents } from "./follow.ts";
@@ -119,7 +118,7 @@ export class RemoteExecutions implements ExecutionCalls {
 		}
 	}
 
-	async events(id: string, request: EventsRequest = {}, signal?: AbortSignal): Promise<EventPage<ExecutionEvent>> {
+	async events(id: string, request: EventsRequest = {}, signal?: AbortSignal): Promise<ExecutionEventPage> {
 		const query = eventsRequest.check(request);
 		const { waitMs = 0 } = query;
 		const path = `/events${queryOf(query as Record<string, string | number>)}`;

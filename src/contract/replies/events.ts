@@ -34,6 +34,9 @@ export interface EventPage<E extends AnyEvent = AnyEvent> {
 	nextCursor: string;
 }
 
+/** A page of events of one execution. */
+export interface ExecutionEventPage extends EventPage<ExecutionEvent> {}
+
 /** An event and where reading goes on behind it. */
 export interface FollowedEvent {
 	cursor: string;

@@ -21,8 +21,8 @@ import {
 import type {
 	AttemptView,
 	CreatedItem,
-	EventPage,
 	Execution,
+	ExecutionEventPage,
 	Explanation,
 	FollowedEvent,
 	StepPage,
@@ -110,7 +110,7 @@ export class LocalExecutions implements ExecutionCalls {
 		});
 	}
 
-	async events(id: string, request: EventsRequest = {}, signal?: AbortSignal): Promise<EventPage<ExecutionEvent>> {
+	async events(id: string, request: EventsRequest = {}, signal?: AbortSignal): Promise<ExecutionEventPage> {
 		const { limit = 100, cursor, waitMs = 0 } = eventsRequest.check(request);
 		const after = positionOf(cursor);
 		const events = await watch(this.#session, id, { timeoutMs: waitMs, signal }, async (isLast) => {
