@@ -95,7 +95,7 @@ async function measure(target: StreamsTarget, { streams, appends, tokens }: Load
 	const bare = await target.bare?.(streams);
 	const bytesBefore = await target.bytes?.();
 	const commitsBefore = engine.counters.commits;
-	const bytes = Buffer.from(TOKEN.repeat(tokens));
+	const rows = Array.from({ length: tokens }, () => Buffer.from(TOKEN));
 	const count = appends / TURNS;
 	let [seconds, bareSeconds, micros, perCommit] = [0, 0, 0, 1];
 	for (let turn = 1; turn <= TURNS; turn++) {
@@ -103,7 +103,7 @@ async function measure(target: StreamsTarget, { streams, appends, tokens }: Load
 		seconds += await appendAll(target, held, count, tokens);
 		micros += (await target.cpuMicros()) - microsBefore;
 		perCommit = (turn * count) / (engine.counters.commits - commitsBefore);
-		bareSeconds += (await bare?.append({ count, bytes, perCommit: Math.round(perCommit) })) ?? Number.NaN;
+		bareSeconds += (await bare?.append({ count, rows, perCommit: Math.round(perCommit) })) ?? Number.NaN;
 	}
 	await bare?.close();
 	const grown = ((await target.bytes?.()) ?? Number.NaN) - (bytesBefore ?? Number.NaN);

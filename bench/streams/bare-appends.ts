@@ -4,10 +4,10 @@ import { configure } from "../../src/store/sqlite/thread/open.ts";
 
 /** Appends as plain as a store can make them. */
 export interface BareAppends {
-	/** How many rows, and what is in each. */
 	count: number;
-	bytes: Uint8Array;
-	/** Rows that a transaction writes together, as many as share a commit of ours. */
+	/** A row each, that can be told apart. */
+	rows: readonly Uint8Array[];
+	/** Appends that a transaction writes together, as many as share a commit of ours. */
 	perCommit: number;
 }
 
@@ -28,11 +28,11 @@ export function bareSqlite(file: string): BareStore {
 	const begin = db.prepare("BEGIN IMMEDIATE");
 	const end = db.prepare("COMMIT");
 	return {
-		async append({ count, bytes, perCommit }) {
+		async append({ count, rows, perCommit }) {
 			const startedAt = performance.now();
 			for (let n = 0; n < count; n += perCommit) {
 				begin.run();
-				for (let row = 0; row < Math.min(perCommit, count - n); row++) insert.run(bytes);
+				for (let one = 0; one < Math.min(perCommit, count - n); one++) for (const row of rows) insert.run(row);
 				end.run();
 			}
 			return (performance.now() - startedAt) / 1000;
@@ -44,7 +44,7 @@ export function bareSqlite(file: string): BareStore {
 }
 
 const APPEND = `#!lua name=bench_streams
-redis.register_function('bench_append', function(keys, args) return redis.call('RPUSH', keys[1], args[1]) end)`;
+redis.register_function('bench_append', function(keys, args) return redis.call('RPUSH', keys[1], unpack(args)) end)`;
 
 /**
  * A list for each writer, by calls of a function that does nothing else. What several call in one turn of the loop is sent
@@ -55,11 +55,11 @@ export async function bareValkey(url: string, writers: number): Promise<BareStor
 	await client.call("FUNCTION", "LOAD", "REPLACE", APPEND);
 	const keys = Array.from({ length: writers }, (_, n) => `bare-frames:${n}`);
 	return {
-		async append({ count, bytes }) {
-			const row = Buffer.from(bytes);
+		async append({ count, rows }) {
+			const elements = rows.map((row) => Buffer.from(row));
 			let left = count;
 			const appendTo = async (key: string) => {
-				while (left-- > 0) await client.call("FCALL", "bench_append", "1", key, row);
+				while (left-- > 0) await client.call("FCALL", "bench_append", "1", key, ...elements);
 			};
 			const startedAt = performance.now();
 			await Promise.all(keys.map(appendTo));

@@ -36,7 +36,8 @@ export interface PlacedFrame {
 const utf8 = new TextEncoder();
 
 export function encodeChunk(at: number, epoch: number, before: number, frames: readonly PlacedFrame[]): Uint8Array {
-	const members = frames.map(({ place, text }) => `${place},${text}`).join(",");
+	let members = "";
+	for (const { place, text } of frames) members += `${members === "" ? "" : ","}${place},${text}`;
 	return utf8.encode(`{"at":${at},"epoch":${epoch},"n":${before},"f":[${members}]}`);
 }
 
