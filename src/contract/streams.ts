@@ -37,6 +37,8 @@ const frame = Type.Object(
 );
 export type FrameRequest = Static<typeof frame>;
 
+export const frameRequest = shape(frame);
+
 export const appendFramesRequest = shape(
 	Type.Object(
 		{

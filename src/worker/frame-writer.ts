@@ -1,5 +1,6 @@
 import { FlowFabricError } from "../contract/errors.ts";
-import { type FrameRequest, MAX_FRAME_BYTES } from "../contract/streams.ts";
+import { checkFrame } from "../contract/frames.ts";
+import { type FrameRequest, frameRequest, MAX_FRAME_BYTES } from "../contract/streams.ts";
 import { type HandlerRun, insist } from "./handler-run.ts";
 
 /** How long small writes are gathered. What comes after a pause goes out at once. */
@@ -49,6 +50,8 @@ export class FrameWriter implements StreamWriter {
 	#sending: Promise<void> | undefined;
 	/** Why nothing more can be written. */
 	#failure: unknown;
+	/** Why patches were dropped, for whoever asks next. */
+	#dropped: unknown;
 
 	constructor(run: HandlerRun) {
 		this.#run = run;
@@ -64,24 +67,25 @@ export class FrameWriter implements StreamWriter {
 		return this.#add({ type, text: JSON.stringify(payload) ?? "null", ...options });
 	};
 
-	readonly summary: StreamWriter["summary"] = async (patch) => this.#add({ mode: "summary", patch });
+	/** As it is now: it may be another by the time it is sent. */
+	readonly summary: StreamWriter["summary"] = async (patch) => {
+		const text: string | undefined = JSON.stringify(patch);
+		this.#tellDropped();
+		return this.#add({ mode: "summary", patch: text === undefined ? undefined : JSON.parse(text) });
+	};
 
 	readonly flush: StreamWriter["flush"] = async () => {
 		while (this.#queue.length > 0 && !this.#failure) await this.#send();
 		await this.#sending;
 		if (this.#failure) throw this.#failure;
+		this.#tellDropped();
 	};
 
 	async #add(frame: FrameRequest): Promise<void> {
 		if (this.#run.over) throw this.#run.over;
 		if (this.#failure) throw this.#failure;
-		const bytes = sizeOf(frame);
-		if (bytes > MAX_FRAME_BYTES) {
-			throw new FlowFabricError("payload_too_large", {
-				message: `frame: must be at most ${MAX_FRAME_BYTES} bytes, got ${bytes}`,
-				details: { field: "frame", limit: MAX_FRAME_BYTES, size: bytes },
-			});
-		}
+		// Here and not by the store: a bad frame would take those with it that travel beside it.
+		const bytes = checkFrame(frameRequest.check(frame), "frame");
 		this.#queue.push({ frame: { ...frame, seq: ++this.#seq }, bytes });
 		this.#bytes += bytes;
 		this.#arm();
@@ -110,18 +114,36 @@ export class FrameWriter implements StreamWriter {
 	}
 
 	async #sendSome(): Promise<void> {
-		const run = this.#run;
-		const { backend, id, fence } = run;
 		const taken = this.#take();
 		if (taken.length === 0) return;
-		this.#lastSentAt = run.clock.monotonic();
+		this.#lastSentAt = this.#run.clock.monotonic();
 		try {
-			await insist(run, () => backend.leases.appendFrames(id, { fence, frames: taken }));
+			await this.#append(taken);
 		} catch (error) {
 			this.#failure = error;
 			this.#queue = [];
 			this.#bytes = 0;
 		}
+	}
+
+	async #append(frames: FrameRequest[]): Promise<void> {
+		const { backend, id, fence } = this.#run;
+		try {
+			await insist(this.#run, () => backend.leases.appendFrames(id, { fence, frames }));
+		} catch (error) {
+			if (!(error instanceof FlowFabricError) || error.code !== "summary_too_large") throw error;
+			this.#dropped = error;
+			// A summary that has grown too long costs nothing of what travels beside it.
+			const others = frames.filter(({ mode }) => mode !== "summary");
+			if (others.length > 0) await this.#append(others);
+		}
+	}
+
+	/** Once: a later patch may fit again. */
+	#tellDropped(): void {
+		const dropped = this.#dropped;
+		this.#dropped = undefined;
+		if (dropped) throw dropped;
 	}
 
 	#take(): FrameRequest[] {
@@ -135,12 +157,6 @@ export class FrameWriter implements StreamWriter {
 		this.#bytes -= bytes;
 		return this.#queue.splice(0, count).map(({ frame }) => frame);
 	}
-}
-
-function sizeOf({ text, payloadBase64, patch }: FrameRequest): number {
-	if (text !== undefined) return Buffer.byteLength(text);
-	if (payloadBase64 !== undefined) return Math.ceil((payloadBase64.length * 3) / 4);
-	return Buffer.byteLength(JSON.stringify(patch) ?? "");
 }
 
 /** Text in pieces that fit into a frame; no character is cut. */

@@ -76,21 +76,62 @@ describe("doctor of a store", () => {
 		const { code, facts, problems } = await doctor();
 		expect({ code, problems }).toEqual({ code: 0, problems: [] });
 		expect(facts["records"]).toMatchObject({ stream: 1, summary: 1 });
+		expect(facts["stream frames"]).toBe(6);
 
 		tamper("UPDATE blob SET bytes = x'00' WHERE key = ?", `${id}/f0.1`);
+		expect(await doctor()).toMatchObject({
+			code: 1,
+			problems: [`bytes ${id}/f0.1 are no frames`],
+			facts: { "stream frames": 5 },
+		});
 		const torn = await open();
 		expect((await torn.streams.read(id, 0)).frames.map(({ mode }) => mode)).toHaveLength(5);
 		expect(faults).toEqual([`${id}/f0.1`]);
 		await torn.close();
 
+		tamper("UPDATE record SET doc = json_set(doc, '$.durable.groups', 7) WHERE key = ?", `${id}/h0`);
+		expect((await doctor()).problems.join("\n")).toMatch(new RegExp(`${id}/h0 .*: durable must be an object`));
 		tamper("UPDATE record SET doc = json_set(doc, '$.durable', 7) WHERE key = ?", `${id}/h0`);
-		expect((await doctor()).problems.join("\n")).toContain(`${id}/h0`);
+		expect((await doctor()).problems.join("\n")).toMatch(
+			new RegExp(`${id}/h0 .*: durable must be an object, is a number`),
+		);
 		const again = await open();
 		const refused = { code: "corrupt_record", details: { field: "durable" } };
 		await expect(again.streams.read(id, 0)).rejects.toMatchObject(refused);
 		await expect(again.backend.leases.appendFrames(id, { fence, frames })).rejects.toMatchObject(refused);
 		expect((await again.get(id)).publicState).toBe("active");
 		await again.close();
+	});
+
+	test("frames that are gone: in the middle, at the end, all of them; not those that were trimmed", async () => {
+		const ff = await FlowFabric.open(`sqlite:${file}`);
+		const policy = { stream: { maxFrames: 3 } };
+		for (const name of ["middle", "end", "all", "trimmed"]) await ff.submit("talk", {}, { policy, tags: { name } });
+		const claimed = await ff.backend.leases.claim({ workerId: "w", instanceId: "w", kinds: ["talk"], max: 4 });
+		const idOf: Record<string, string> = {};
+		for (const { id, lease, tags } of claimed) {
+			idOf[tags["name"] ?? ""] = id;
+			const appends = tags["name"] === "trimmed" ? 200 : 3;
+			for (let n = 0; n < appends; n++)
+				await ff.backend.leases.appendFrames(id, {
+					fence: { leaseId: lease.id, epoch: lease.epoch },
+					frames: [{ text: "a" }],
+				});
+		}
+		await ff.close();
+		expect((await doctor()).problems).toEqual([]);
+		tamper("DELETE FROM blob WHERE key = ?", `${idOf["middle"]}/f0.1`);
+		tamper("DELETE FROM blob WHERE key = ?", `${idOf["end"]}/f0.2`);
+		tamper("DELETE FROM blob WHERE key LIKE ?", `${idOf["all"]}/f0.%`);
+		const { code, problems } = await doctor();
+		expect(problems.sort()).toEqual(
+			[
+				`stream ${idOf["middle"]}/h0 lacks durable frames 2 to 2`,
+				`stream ${idOf["end"]}/h0 lacks durable frames 3 to 3`,
+				`stream ${idOf["all"]}/h0 lacks durable frames 1 to 3`,
+			].sort(),
+		);
+		expect(code).toBe(1);
 	});
 
 	test("budgets and quotas with all that belongs to them, in order and in their places", async () => {

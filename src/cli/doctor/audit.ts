@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 import { IndexMender } from "../../engine/duties/index-mender.ts";
 import { type AskPartition, type DriftedEntry, IndexWalk } from "../../engine/duties/index-walk.ts";
 import { kernel } from "../../kernel/kernel.ts";
+import { recordTypeOf } from "../../kernel/record-types.ts";
 import type { Store } from "../../store/port.ts";
+import { checkStream } from "./stream-check.ts";
 import { count, emptyTally, MOST_SAMPLES, type Tally } from "./tally.ts";
 
 const PROGRESS_STEP = 500;
@@ -25,11 +27,21 @@ export interface Audit {
 	/** What differs now; what was mended does not any more. */
 	drift: Sorted;
 	mended: Sorted;
+	/** Frames of all streams, and what of them is damaged: how often, and some of it. */
+	frames: number;
+	damage: { count: number; samples: string[] };
 }
 
 /** Reads every record and every index entry, a page at a time; with a mender also puts right what differs. */
 export async function auditStore(store: Store, repair: boolean, onProgress: (looked: number) => void): Promise<Audit> {
-	const audit: Audit = { tally: emptyTally(), indexEntries: 0, drift: none(), mended: none() };
+	const audit: Audit = {
+		tally: emptyTally(),
+		indexEntries: 0,
+		drift: none(),
+		mended: none(),
+		frames: 0,
+		damage: { count: 0, samples: [] },
+	};
 	const mender = repair ? new IndexMender(`doctor ${randomUUID()}`) : undefined;
 	for (let partition = 0; partition < store.partitions; partition++)
 		await auditPartition(store, partition, mender, audit, onProgress);
@@ -50,13 +62,21 @@ async function auditPartition(
 		for (const { key, doc } of page.records) {
 			if (store.scansRepeat && seen.has(key)) continue;
 			if (store.scansRepeat) seen.add(key);
-			count(audit.tally, partition, key, doc);
+			const isReadable = count(audit.tally, partition, key, doc);
+			if (isReadable && recordTypeOf(key) === "stream") await addStream(audit, ask, key, doc);
 			if (audit.tally.total % PROGRESS_STEP === 0) onProgress(audit.tally.total);
 		}
 		audit.indexEntries += page.entries;
 		const mended = new Set(mender ? await mender.mend(ask, page.drift) : []);
 		for (const entry of page.drift) take(mended.has(entry) ? audit.mended : audit.drift, { ...entry, partition });
 	}
+}
+
+async function addStream(audit: Audit, ask: AskPartition, key: string, doc: string): Promise<void> {
+	const { frames, problems } = await checkStream(ask, key, doc);
+	audit.frames += frames;
+	audit.damage.count += problems.length;
+	for (const problem of problems) if (audit.damage.samples.length < MOST_SAMPLES) audit.damage.samples.push(problem);
 }
 
 const none = (): Sorted => ({ missing: 0, stale: 0, samples: [] });

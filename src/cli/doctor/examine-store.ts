@@ -14,7 +14,7 @@ export async function examineStore({ terminal }: CommandContext, url: string, re
 		terminal.status("checking the store itself");
 		const checkUp = await store.checkUp?.();
 		const audit = await auditStore(store, repair, (looked) => terminal.status(`${looked} records looked over`));
-		const { tally, indexEntries, drift, mended } = audit;
+		const { tally, indexEntries, drift, mended, frames, damage } = audit;
 		return {
 			facts: {
 				store: withoutPassword(url),
@@ -26,6 +26,7 @@ export async function examineStore({ terminal }: CommandContext, url: string, re
 				"document bytes per execution": bytesPerExecution(tally, tally.documentBytes),
 				records: tally.records,
 				executions: tally.executions,
+				"stream frames": frames,
 				"corrupt records": tally.corrupt.count,
 				"index entries": indexEntries,
 				"index drift": { missing: drift.missing, stale: drift.stale },
@@ -35,6 +36,8 @@ export async function examineStore({ terminal }: CommandContext, url: string, re
 				...(checkUp?.problems ?? []),
 				...(await timeProblems(store)),
 				...corruptProblems(tally),
+				...damage.samples.map(oneLine),
+				...more("problems of streams", damage.count - damage.samples.length),
 				...linesOf(drift, "is"),
 			],
 			...(repair ? { mended: linesOf(mended, "was") } : undefined),

@@ -1,6 +1,5 @@
-import { FlowFabricError } from "../../contract/errors.ts";
-import { BASE64_FORM } from "../../contract/fields.ts";
-import { type FrameRequest, MAX_APPEND_BYTES, MAX_FRAME_BYTES } from "../../contract/streams.ts";
+import { checkFrame, invalid, tooLarge } from "../../contract/frames.ts";
+import { type FrameRequest, MAX_APPEND_BYTES } from "../../contract/streams.ts";
 import type { GivenFrame } from "../../kernel/rules/append-frames.ts";
 import type { StoredFrame } from "../../kernel/streams/chunks.ts";
 import type { Json } from "../../kernel/streams/merge-patch.ts";
@@ -16,28 +15,19 @@ export function givenFrames(frames: readonly FrameRequest[]): GivenFrame[] {
 		const { seq = last + 1 } = frame;
 		if (seq <= last) throw invalid(`frames[${n}].seq`, `must be above ${last}, which came before it`);
 		if (frame.seq !== undefined) last = seq;
-		const size = sizeOf(frame);
-		bytes += size;
+		bytes += checkFrame(frame, `frames[${n}]`);
 		if (bytes > MAX_APPEND_BYTES) throw tooLarge("frames", MAX_APPEND_BYTES, bytes);
-		return givenFrame(frame, size, n);
+		return givenFrame(frame);
 	});
 }
 
-function givenFrame(frame: FrameRequest, size: number, n: number): GivenFrame {
-	const { mode = "durable", text, payloadBase64, patch, seq, ttlMs } = frame;
-	const at = () => `frames[${n}]`;
-	const given = Number(text !== undefined) + Number(payloadBase64 !== undefined) + Number(patch !== undefined);
-	if (given !== 1) throw invalid(at(), "must have exactly one of text, payloadBase64 and patch");
-	if ((patch !== undefined) !== (mode === "summary"))
-		throw invalid(`${at()}.mode`, "patch is what a summary frame carries, and nothing else");
-	if (ttlMs !== undefined && mode !== "best_effort") throw invalid(`${at()}.ttlMs`, "is for frames of best_effort");
-	if (payloadBase64 !== undefined && payloadBase64.length % 4 !== 0)
-		throw invalid(`${at()}.payloadBase64`, `${BASE64_FORM}, got ${payloadBase64.length} characters`);
-	if (size > MAX_FRAME_BYTES) throw tooLarge(at(), MAX_FRAME_BYTES, size);
+function givenFrame(frame: FrameRequest): GivenFrame {
+	const { mode = "durable", patch, seq, ttlMs } = frame;
 	const shownMs = mode === "best_effort" ? (ttlMs ?? DEFAULT_TTL_MS) : undefined;
 	const kept: GivenFrame = { mode, text: textOf(frame, shownMs) };
 	if (seq !== undefined) kept.seq = seq;
-	if (patch !== undefined) kept.patch = patch as Json;
+	// A copy: whoever calls in this process may change its own before the rule runs.
+	if (patch !== undefined) kept.patch = JSON.parse(JSON.stringify(patch)) as Json;
 	if (shownMs !== undefined) kept.ttlMs = shownMs;
 	return kept;
 }
@@ -56,18 +46,3 @@ function textOf({ type, text, payloadBase64, patch, seq }: FrameRequest, shownMs
 	if (shownMs !== undefined) add("e", String(shownMs));
 	return `{${members}}`;
 }
-
-function sizeOf({ text, payloadBase64, patch }: FrameRequest): number {
-	if (text !== undefined) return Buffer.byteLength(text);
-	if (payloadBase64 !== undefined) return Buffer.byteLength(payloadBase64, "base64");
-	return patch === undefined ? 0 : Buffer.byteLength(JSON.stringify(patch));
-}
-
-const invalid = (field: string, problem: string): FlowFabricError =>
-	new FlowFabricError("invalid_input", { message: `${field}: ${problem}`, details: { field } });
-
-const tooLarge = (field: string, limit: number, size: number): FlowFabricError =>
-	new FlowFabricError("payload_too_large", {
-		message: `${field}: must be at most ${limit} bytes, got ${size}`,
-		details: { field, limit, size },
-	});

@@ -105,7 +105,9 @@ function storedLog(log: ModeLog): ModeLog | StoredLog {
 
 function logFrom(stored: ModeLog | StoredLog): ModeLog {
 	if (stored === emptyLog) return emptyLog;
-	const { groups: numbers, ...log } = stored as StoredLog;
+	const { groups: numbers, ...log } = (stored ?? {}) as StoredLog;
+	// What is no log is left to whoever looks the record over, which then names the field.
+	if (!Array.isArray(numbers)) return (typeof stored === "object" ? null : stored) as never;
 	const groups: ChunkGroup[] = [];
 	for (let n = 0; n < numbers.length; n += NUMBERS_PER_GROUP) {
 		const [from = 0, to = 0, frames = 0, until = 0] = numbers.slice(n, n + NUMBERS_PER_GROUP);

@@ -191,6 +191,79 @@ export function handlerStreamCases(test: PublicCase): void {
 		});
 	});
 
+	test("what cannot be kept throws where it is written, and the rest is kept", async (scene) => {
+		const handler = async (ctx: Context) => {
+			const { stream } = ctx;
+			const bad: Record<string, () => Promise<void>> = {
+				"no type": () => stream.event("", {}),
+				"a long type": () => stream.event("x".repeat(65), {}),
+				"a time for a durable frame": () => stream.write("x", { ttlMs: 5 }),
+				"a time of 0": () => stream.write("x", { mode: "best_effort", ttlMs: 0 }),
+				"a mode of its own": () => stream.write("x", { mode: "summary" as never }),
+				"an unknown option": () => stream.write("x", { color: "red" } as never),
+				"no patch": () => stream.summary(undefined),
+				"a patch that is no JSON": () => stream.summary(() => {}),
+			};
+			const codes: Record<string, unknown> = {};
+			await stream.write("before");
+			for (const [what, write] of Object.entries(bad)) {
+				void stream.write(what);
+				codes[what] = await write().catch((error: { code?: string }) => error.code);
+			}
+			await stream.write("after");
+			return codes;
+		};
+		await withWorker(scene, handler, async () => {
+			const id = await submitted(scene);
+			const codes = (await scene.ff.result(id)) as Record<string, unknown>;
+			expect(new Set(Object.values(codes))).toEqual(new Set(["invalid_input"]));
+			expect(await textsOf(scene, id)).toEqual(["before", ...Object.keys(codes), "after"]);
+		});
+	});
+
+	test("a patch that makes the summary too large is dropped alone, and told once", async (scene) => {
+		const code = (error: { code?: string }) => error.code;
+		const handler = async ({ stream }: Context) => {
+			const told: unknown[] = [];
+			await stream.write("a");
+			await stream.summary({ long: "x".repeat(62_000) });
+			await stream.write("b");
+			told.push(await stream.flush().catch(code));
+			await stream.summary({ short: "y" });
+			told.push(await stream.flush().catch(code));
+			await stream.summary({ long: "x".repeat(62_000) });
+			await stream.write("c");
+			return told;
+		};
+		await withWorker(scene, handler, async () => {
+			const id = await submitted(scene);
+			await scene.clock.advance(1000);
+			expect(await scene.ff.result(id)).toEqual(["summary_too_large", null]);
+			const { document, version } = await scene.backend.streams.summary(id, 0);
+			expect([document, version]).toEqual([{ short: "y" }, 1]);
+			const kept = (await framesOf(scene, id)).filter(({ mode }) => mode === "durable");
+			expect(texts(kept)).toEqual(["a", "b", "c"]);
+		});
+	});
+
+	test("a patch is what it was when it was written, whatever becomes of it", async (scene) => {
+		const handler = async (ctx: Context) => {
+			const patch = { sources: ["a"], count: 1 };
+			await ctx.stream.summary(patch);
+			patch.sources.push("b");
+			patch.count = 2;
+			await ctx.stream.flush();
+			patch.sources.push("c");
+			await ctx.stream.summary({ done: true });
+		};
+		await withWorker(scene, handler, async () => {
+			const id = await submitted(scene);
+			await scene.ff.wait(id);
+			const { document } = await scene.backend.streams.summary(id, 0);
+			expect(document).toEqual({ sources: ["a"], count: 1, done: true });
+		});
+	});
+
 	test("a handler that lost its lease can write nothing more", async (scene) => {
 		const lost = gate();
 		const errors: unknown[] = [];

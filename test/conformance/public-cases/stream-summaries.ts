@@ -123,6 +123,17 @@ export function streamSummaryCases(test: PublicCase): void {
 		expect(await summaryOf(scene, held)).toMatchObject({ document: {}, version: 2 });
 	});
 
+	test("a patch is kept as it was given, whatever its giver makes of it later", async (scene) => {
+		const held = await scene.start();
+		const patch = { sources: ["a"] };
+		const appending = append(scene, held, { mode: "summary", patch });
+		patch.sources.push("b");
+		await appending;
+		await append(scene, held, { mode: "summary", patch: { done: true } });
+		const { document } = await scene.backend.streams.summary(held.id, 0);
+		expect(document).toEqual({ sources: ["a"], done: true });
+	});
+
 	test("patches of several calls at once are all applied", async (scene) => {
 		const held = await scene.start();
 		await Promise.all(Array.from({ length: 30 }, (_, n) => patch(scene, held, { [`k${n}`]: n })));
