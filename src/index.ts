@@ -58,7 +58,7 @@ export type * from "./contract/worker-protocol.ts";
 export type { RegisterWorkerRequest, WorkersPageRequest, WorkersRequest } from "./contract/workers.ts";
 export type { Fault } from "./engine/fault-log.ts";
 export type { ErrorCode } from "./kernel/errors.ts";
-export type { EventType, ExecutionEvent } from "./kernel/events.ts";
+export type { AnyEvent, EventType, ExecutionEvent, FlowEvent } from "./kernel/events.ts";
 export type { Policy } from "./kernel/policy.ts";
 export type { PublicState } from "./kernel/state.ts";
 export type { Condition, CountCondition } from "./kernel/suspension/condition.ts";

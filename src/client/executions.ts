@@ -21,8 +21,8 @@ import type {
 	Bytes,
 	Created,
 	CreatedItem,
-	EventPage,
 	Execution,
+	ExecutionEventPage,
 	ExecutionPage,
 	Explanation,
 	FollowedEvent,
@@ -118,7 +118,7 @@ export class RemoteExecutions implements ExecutionCalls {
 		}
 	}
 
-	async events(id: string, request: EventsRequest = {}, signal?: AbortSignal): Promise<EventPage> {
+	async events(id: string, request: EventsRequest = {}, signal?: AbortSignal): Promise<ExecutionEventPage> {
 		const query = eventsRequest.check(request);
 		const { waitMs = 0 } = query;
 		const path = `/events${queryOf(query as Record<string, string | number>)}`;

@@ -39,6 +39,7 @@ import type {
 	CreatedQuota,
 	EventPage,
 	Execution,
+	ExecutionEventPage,
 	ExecutionPage,
 	Explanation,
 	FollowedEvent,
@@ -115,7 +116,7 @@ export interface ExecutionCalls {
 	/** The execution once it has ended, or as it is when the time is over. */
 	wait(id: string, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<Execution>;
 	/** What happened since; with `waitMs`, as soon as something has. */
-	events(id: string, request?: EventsRequest, signal?: AbortSignal): Promise<EventPage>;
+	events(id: string, request?: EventsRequest, signal?: AbortSignal): Promise<ExecutionEventPage>;
 	/** Every event as it comes, until the signal aborts; goes on behind `cursor`, or starts with the first. */
 	follow(id: string, options?: FollowOptions): AsyncIterable<FollowedEvent>;
 	attempts(id: string): Promise<AttemptView[]>;

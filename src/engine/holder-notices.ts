@@ -43,6 +43,7 @@ export class HolderNotices {
 	tell(unit: UnitDraft): void {
 		if (this.#listeners.size === 0 && !this.#say) return;
 		for (const { executionId, body } of unit.events) {
+			if (executionId === undefined) continue;
 			const record = unit.writeOf(executionKey(executionId))?.record as ExecutionRecord | undefined;
 			const meant = record && isFor(record, undefined) && noticeFor(body, record);
 			if (!meant) continue;

@@ -1,6 +1,6 @@
 import { quoted, quotedName } from "./quoted.ts";
 
-export type EventType =
+export type ExecutionEventType =
 	| "created"
 	| "eligible"
 	| "blocked"
@@ -27,35 +27,62 @@ export type EventType =
 	| "replayed"
 	| "deleted";
 
+/** What is told of a flow as a whole. */
+export type FlowEventType =
+	| "flow_created"
+	| "member_added"
+	| "edge_added"
+	| "sealed"
+	| "edge_resolved"
+	| "flow_cancel_requested"
+	| "flow_ended"
+	| "flow_reopened"
+	| "deleted";
+
+export type EventType = ExecutionEventType | FlowEventType;
+
 /** The events after which an execution has ended. */
 export const ENDINGS: ReadonlySet<EventType> = new Set(["completed", "failed", "cancelled", "expired", "skipped"]);
 
-/** One transition, appended in the same atomic step as the change it tells of. */
-export interface ExecutionEvent {
-	/** 1, 2, 3 … within its execution. */
-	seq: number;
+interface EventFields {
 	at: number;
-	type: EventType;
-	executionId: string;
 	namespace: string;
-	flowId?: string;
-	attempt?: number;
 	/** Who did it: a token's name, a worker instance, or a named duty of the engine. */
 	actor: string;
 	[detail: string]: unknown;
 }
 
+/** One transition, appended in the same atomic step as the change it tells of. */
+export interface ExecutionEvent extends EventFields {
+	/** 1, 2, 3 … within its execution. */
+	seq: number;
+	type: ExecutionEventType;
+	executionId: string;
+	/** The flow it is a member of. */
+	flowId?: string;
+	attempt?: number;
+}
+
+/** A change of a flow as a whole. */
+export interface FlowEvent extends EventFields {
+	/** 1, 2, 3 … among what is told of its flow as a whole. */
+	seq: number;
+	type: FlowEventType;
+	executionId?: undefined;
+	flowId: string;
+}
+
+export type AnyEvent = ExecutionEvent | FlowEvent;
+
 /**
  * An event as rules emit it. Its namespace is the log it goes into, its execution the owner of its history, its flow the
- * group it is read by too; only the body is written as a document, and says none of that again.
+ * group it is read by too, or the owner of what is told of it as a whole; only the body is written as a document, and says
+ * none of that again.
  */
-export interface EmittedEvent {
-	namespace: string;
-	executionId: string;
-	flowId?: string;
-	at: number;
-	body: EventBody;
-}
+export type EmittedEvent = { namespace: string; at: number; body: EventBody } & (
+	| { executionId: string; flowId?: string }
+	| { executionId?: never; flowId: string }
+);
 
 export interface EventBody {
 	seq: number;
@@ -88,8 +115,10 @@ export interface StoredEvent {
 	body: string;
 }
 
-export function decodeEvent({ log, owner, group, at, body }: StoredEvent): ExecutionEvent {
+export function decodeEvent({ log, owner, group, at, body }: StoredEvent): AnyEvent {
 	const { seq, type, ...details } = JSON.parse(body) as EventBody;
+	if (owner.startsWith("fl_"))
+		return { seq, at, type: type as FlowEventType, namespace: log, flowId: owner, ...details };
 	const flow = group === undefined ? undefined : { flowId: group };
-	return { seq, at, type, executionId: owner, namespace: log, ...flow, ...details };
+	return { seq, at, type: type as ExecutionEventType, executionId: owner, namespace: log, ...flow, ...details };
 }

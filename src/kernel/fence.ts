@@ -25,6 +25,10 @@ export function fenceAnswer(record: ExecutionRecord, fence: Fence | undefined, o
 	return notActive(record);
 }
 
+/** What the call that ended the last lease is answered, now and whenever it comes again. */
+export const firstAnswer = <T extends object>({ lastLease }: ExecutionRecord): Outcome<T> =>
+	({ ok: true, ...lastLease?.outcome }) as Outcome<T>;
+
 export function notActive(record: ExecutionRecord): Refusal {
 	return refuse("execution_not_active", {
 		executionId: record.id,

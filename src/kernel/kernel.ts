@@ -7,18 +7,21 @@ import { appendFrames } from "./rules/append-frames.ts";
 import { block, unblock } from "./rules/block.ts";
 import { breach, breachTold } from "./rules/breach.ts";
 import { cancel } from "./rules/cancel.ts";
+import { cancelFlow, deleteFlow, dropFlow } from "./rules/cancel-flow.ts";
 import { changeLane, confirmLane, copyLane } from "./rules/change-lane.ts";
 import { changePriority } from "./rules/change-priority.ts";
 import { checkFence } from "./rules/check-fence.ts";
 import { claim } from "./rules/claim.ts";
 import { complete } from "./rules/complete.ts";
 import { create } from "./rules/create.ts";
+import { buildFlow, createFlow } from "./rules/create-flow.ts";
 import { createMany } from "./rules/create-many.ts";
 import { createWaitpoint } from "./rules/create-waitpoint.ts";
 import { createBudget, deleteBudget, patchBudget, resetBudget } from "./rules/define-budget.ts";
 import { createQuota, deleteQuota, patchQuota } from "./rules/define-quota.ts";
 import { fail } from "./rules/fail.ts";
 import { acceptGrant, grant } from "./rules/grant.ts";
+import { addEdge, addMember, sealFlow, setGroup } from "./rules/grow-flow.ts";
 import { delay, release } from "./rules/hand-back.ts";
 import { looked } from "./rules/looked.ts";
 import { noteTrim } from "./rules/note-trim.ts";
@@ -102,6 +105,15 @@ const rules = {
 	withdraw,
 	installKeyring,
 	rotateSecret,
+	createFlow,
+	buildFlow,
+	dropFlow,
+	addMember,
+	addEdge,
+	setGroup,
+	sealFlow,
+	cancelFlow,
+	deleteFlow,
 };
 
 export type Rules = typeof rules;
@@ -132,6 +144,10 @@ const starting: ReadonlySet<Op> = new Set<Op>([
 	"replay",
 	"createBudget",
 	"createQuota",
+	"createFlow",
+	"buildFlow",
+	"addMember",
+	"addEdge",
 	"probeWrite",
 ]);
 

@@ -1,8 +1,9 @@
+import { copyOf, type EventDraft } from "./changing.ts";
 import { makeId, trustedSlot } from "./ids.ts";
 import { attemptKey, makeAttemptRecord } from "./records/attempt.ts";
 import type { Attempt, AttemptType, ExecutionRecord, Hold } from "./records/execution.ts";
 import { claimed } from "./state.ts";
-import { copyOf, type EventDraft, transition } from "./transition.ts";
+import { transition } from "./transition.ts";
 import type { Tx } from "./tx.ts";
 
 /** Who gets a lease, and how long it lasts. */

@@ -2,6 +2,7 @@ import { isGuarded } from "./admission/guards.ts";
 import { type BlockingCause, blockingCauseOf, pausingBudget } from "./blocking.ts";
 import { type BudgetRecord, LEDGER_PREFIX, type LedgerEntryRecord, type UsageKeyRecord } from "./records/budget.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
+import type { FlowRecord } from "./records/flow.ts";
 import { type GuardKind, type GuardName, type GuardRecord, guardPartSubject, guardSubject } from "./records/guard.ts";
 import { type HoldRecord, holdSubject } from "./records/hold.ts";
 import { type KeyringRecord, removalOf } from "./records/keyring.ts";
@@ -12,7 +13,7 @@ import { fairQueue, type TicketRecord } from "./records/ticket.ts";
 import type { WaitpointRecord } from "./records/waitpoint.ts";
 import { type WorkerRecord, workerExpiresAt } from "./records/worker.ts";
 import { type BlockingReason, type PublicState, publicState } from "./state.ts";
-import { timersOf } from "./timers.ts";
+import { flowTimersOf, timersOf } from "./timers.ts";
 
 /** One place a record is queued in. */
 export interface Placement {
@@ -227,11 +228,27 @@ export const lanesQueue = (namespace: string): string => LANES + namespace;
 /** A record that is only kept until a time. */
 export const untilDue = (at: number): Placement[] => [{ queue: DUE_QUEUE, score: at }];
 
+/** The members of a flow that are in a state, in the order of their numbers: how many there are is counted here. */
+export const flowQueue = (flowId: string, state: PublicState): string => `${PARTS}flow,${flowId},${state}`;
+
+/** The flows of a namespace, newest first. */
+export const flowsQueue = (namespace: string): string => `flows,${namespace}`;
+
+export function flowPlacement(flow: FlowRecord): Placement[] {
+	const [timer] = flowTimersOf(flow);
+	const places: Placement[] = timer ? untilDue(timer.at) : [];
+	if (!flow.removing && flow.buildUntil === 0)
+		places.push({ queue: flowsQueue(flow.namespace), score: -flow.createdAt });
+	return places;
+}
+
 export function executionPlacement(record: ExecutionRecord): Placement[] {
 	const places: Placement[] = [];
 	const [timer] = timersOf(record);
 	if (timer) places.push({ queue: DUE_QUEUE, score: timer.at });
 	if (record.removing) return places;
+	if (record.member) places.push({ queue: flowQueue(record.flowId, publicState(record)), score: record.member.number });
+	if (record.member?.isHidden) return places;
 	places.push({
 		queue: listQueue(record.namespace, record.lane, publicState(record)),
 		score: -record.createdAt,

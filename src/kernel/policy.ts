@@ -1,6 +1,9 @@
 import type { TimeoutBehavior } from "./records/execution.ts";
 import { DEFAULT_MAX_FRAMES } from "./streams/keeping.ts";
 
+/** How long a cancel waits for the holder, unless it says otherwise. */
+export const DEFAULT_GRACE_MS = 30_000;
+
 /** What a caller may say about retries, timeouts and keeping; every part is optional. */
 
 export interface FixedBackoff {

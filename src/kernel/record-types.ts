@@ -2,6 +2,7 @@ import { slotOf, trustedSlot } from "./ids.ts";
 import {
 	budgetPlacement,
 	executionPlacement,
+	flowPlacement,
 	holdForgottenAt,
 	holdPlacement,
 	keyringPlacement,
@@ -32,6 +33,13 @@ import { ENGINES_KEY, ENGINES_SLOT, enginesDefaults } from "./records/engines.ts
 import { EVENT_LOG_KEY, eventLogDefaults } from "./records/event-log.ts";
 import { type ExecutionRecord, executionDefaults } from "./records/execution.ts";
 import { decodeExecution, encodeExecution } from "./records/execution-text.ts";
+import {
+	type FlowRecord,
+	flowDefaults,
+	flowMembersDefaults,
+	flowNodeDefaults,
+	flowProgressDefaults,
+} from "./records/flow.ts";
 import { type GrantRecord, grantDefaults, grantForgottenAt } from "./records/grant.ts";
 import { namespaceOfGuardPart, slotOfGuardPart } from "./records/guard.ts";
 import { HOLD_PREFIX, type HoldRecord, holdDefaults } from "./records/hold.ts";
@@ -42,6 +50,7 @@ import {
 } from "./records/idempotency-key.ts";
 import { KEYRING_KEY, KEYRING_SLOT, keyringDefaults } from "./records/keyring.ts";
 import { LANE_HOME_PREFIX, LANE_PREFIX, laneDefaults, laneHomeDefaults } from "./records/lane.ts";
+import { isBusyWithLinks, type LinksRecord, linksDefaults } from "./records/links.ts";
 import { OUTBOX_PREFIX, type OutboxRecord, outboxDefaults } from "./records/outbox.ts";
 import { QUOTA_PREFIX, quotaDefaults, WINDOW_PREFIX, windowChunkDefaults } from "./records/quota.ts";
 import { decodeRecord, encodeRecord } from "./records/record.ts";
@@ -56,6 +65,7 @@ import { slotOfWorkers, WORKER_PREFIX, workerDefaults, workerExpiresAt } from ".
 import { tickLaneHome } from "./rules/change-lane.ts";
 import { tickKeyring } from "./rules/rotate-secret.ts";
 import { tickExecution } from "./rules/tick-execution.ts";
+import { tickFlow, tickLinks } from "./rules/tick-flow.ts";
 import { tickBudget, tickQuota } from "./rules/tick-guard.ts";
 import { tickOutbox } from "./rules/tick-outbox.ts";
 import { tickWaitpoint } from "./rules/tick-waitpoint.ts";
@@ -153,6 +163,26 @@ const RECORD_TYPES = {
 	/** Only bytes are kept under such keys. */
 	chunk: entry({ prefix: "ex_/f", defaults: {}, slot: slotOfPart }),
 	summary: entry({ prefix: "ex_/y", defaults: summaryDefaults, slot: slotOfPart }),
+	links: entry<LinksRecord>({
+		prefix: "ex_/e",
+		defaults: linksDefaults,
+		slot: slotOfPart,
+		isBusy: always,
+		placement: (record) => (isBusyWithLinks(record) ? untilDue(0) : []),
+		tick: tickLinks,
+	}),
+	flow: entry<FlowRecord>({
+		prefix: "fl_",
+		defaults: flowDefaults,
+		slot: trustedSlot,
+		namespace: ofRecord,
+		isBusy: ({ outcome }) => outcome === "",
+		placement: flowPlacement,
+		tick: tickFlow,
+	}),
+	flowProgress: entry({ prefix: "fl_/p", defaults: flowProgressDefaults, slot: slotOfPart, isBusy: always }),
+	flowMembers: entry({ prefix: "fl_/m", defaults: flowMembersDefaults, slot: slotOfPart }),
+	flowNode: entry({ prefix: "fl_/n", defaults: flowNodeDefaults, slot: slotOfPart }),
 	grant: entry<GrantRecord>({
 		prefix: "gr_",
 		defaults: grantDefaults,

@@ -1,4 +1,5 @@
 import { type ExecutionRecord, eligibleSince } from "./records/execution.ts";
+import type { FlowRecord } from "./records/flow.ts";
 import { isQueued } from "./state.ts";
 
 /** What the engine does on its own; each is a name in metrics and an event's actor. */
@@ -30,6 +31,10 @@ export const DUTIES = [
 	"suspension_replay",
 	"pending_waitpoint_expiry",
 	"secret_removal",
+	"flow_builder",
+	"dependency_resolver",
+	"edge_cancel",
+	"flow_cancel",
 ] as const;
 
 export type Duty = (typeof DUTIES)[number];
@@ -45,7 +50,10 @@ export interface Timer {
  */
 export function timersOf(record: ExecutionRecord): Timer[] {
 	if (record.removing) return [{ duty: "retention_trimmer", at: 0 }];
+	if (record.member?.isHidden) return [];
 	if (record.lifecyclePhase === "terminal") {
+		// A member goes with its flow.
+		if (record.flowId !== "") return [];
 		return record.retentionMs > 0 ? [{ duty: "retention_trimmer", at: record.completedAt + record.retentionMs }] : [];
 	}
 	const timers: Timer[] = [];
@@ -71,4 +79,15 @@ export function timersOf(record: ExecutionRecord): Timer[] {
 			timers.push({ duty: "queue_timeout", at: eligibleSince(record) + queueMs });
 	}
 	return timers.length > 1 ? timers.sort((a, b) => a.at - b.at) : timers;
+}
+
+/** Every timer running on a flow, in the order they fire. */
+export function flowTimersOf(flow: FlowRecord): Timer[] {
+	const { retentionMs, endedAt } = flow;
+	if (flow.removing) return [{ duty: "retention_trimmer", at: 0 }];
+	if (flow.buildUntil > 0) return [{ duty: "flow_builder", at: flow.buildUntil }];
+	if (flow.unshown > 0) return [{ duty: "flow_builder", at: 0 }];
+	if (flow.cancelFrom > 0) return [{ duty: "flow_cancel", at: 0 }];
+	if (flow.sealFrom > 0 || flow.reviewFrom > 0) return [{ duty: "dependency_resolver", at: 0 }];
+	return endedAt > 0 && retentionMs > 0 ? [{ duty: "retention_trimmer", at: endedAt + retentionMs }] : [];
 }

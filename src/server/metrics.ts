@@ -171,6 +171,7 @@ export class ServerMetrics implements EngineObserver {
 			for (const { key, before, record } of unit.written)
 				if (recordTypeOf(key) === "worker" && record && before.length === 0) this.#registered.inc();
 		for (const { executionId, at, body } of unit.events) {
+			if (executionId === undefined) continue;
 			const record = unit.writeOf(executionKey(executionId))?.record as ExecutionRecord | undefined;
 			if (record) this.#event(body, record, at);
 		}

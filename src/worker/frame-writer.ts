@@ -75,11 +75,16 @@ export class FrameWriter implements StreamWriter {
 	};
 
 	readonly flush: StreamWriter["flush"] = async () => {
+		await this.sent();
+		this.#tellDropped();
+	};
+
+	/** Sends what waits. Patches that were dropped are left for the handler to be told. */
+	async sent(): Promise<void> {
 		while (this.#queue.length > 0 && !this.#failure) await this.#send();
 		await this.#sending;
 		if (this.#failure) throw this.#failure;
-		this.#tellDropped();
-	};
+	}
 
 	async #add(frame: FrameRequest): Promise<void> {
 		if (this.#run.over) throw this.#run.over;
@@ -133,6 +138,7 @@ export class FrameWriter implements StreamWriter {
 		} catch (error) {
 			if (!(error instanceof FlowFabricError) || error.code !== "summary_too_large") throw error;
 			this.#dropped = error;
+			this.#run.log.warn(`a patch was dropped: ${error.message}`);
 			// A summary that has grown too long costs nothing of what travels beside it.
 			const others = frames.filter(({ mode }) => mode !== "summary");
 			if (others.length > 0) await this.#append(others);

@@ -22,7 +22,7 @@ export interface HandlerRun {
 	readonly over: Error | undefined;
 	/** Made when it is first asked for. */
 	readonly stream: StreamWriter;
-	/** What was written to the stream is kept before the lease is let go of. */
+	/** What was written to the stream is kept before the lease is let go of, and before a step is recorded. */
 	flush(): Promise<void>;
 	/** The lease is gone, for whatever reason. */
 	lose(why: AbortCause, message: string): void;

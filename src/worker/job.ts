@@ -115,7 +115,7 @@ export class Job implements HandlerRun {
 
 	/** What can no longer be kept does not keep the outcome from being told. */
 	async flush(): Promise<void> {
-		await this.#stream?.flush().catch((error) => this.log.debug(`its stream breaks off: ${String(error)}`));
+		await this.#stream?.sent().catch((error) => this.log.debug(`its stream breaks off: ${String(error)}`));
 	}
 
 	/** What a renewal said of this lease. */

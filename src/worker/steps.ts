@@ -35,6 +35,8 @@ export class Steps {
 			await this.#keepFailure(name, index, startedAt, error);
 			throw error;
 		}
+		// What it wrote to the stream no later run will write again.
+		await this.#run.flush();
 		return (await this.keep(name, index, startedAt, result)) as T;
 	}
 

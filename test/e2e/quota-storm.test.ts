@@ -50,7 +50,7 @@ class LeaseWatch {
 		while (this.#completed < completed) {
 			const page = await this.#ff.feed({ cursor, limit: 1000, waitMs: 10_000 });
 			cursor = page.nextCursor;
-			const ended = page.events.flatMap((event) => this.#see(event) ?? []);
+			const ended = page.events.flatMap((event) => (event.executionId === undefined ? [] : (this.#see(event) ?? [])));
 			if (ended.length > 0) await this.#returned(ended);
 		}
 	}

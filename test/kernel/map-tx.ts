@@ -1,4 +1,4 @@
-import type { EmittedEvent, ExecutionEvent } from "../../src/kernel/events.ts";
+import type { AnyEvent, EmittedEvent } from "../../src/kernel/events.ts";
 import { type CommandOf, kernel, type Op, type OutcomeOf } from "../../src/kernel/kernel.ts";
 import type { Blob } from "../../src/kernel/payload.ts";
 import { encode } from "../../src/kernel/record-types.ts";
@@ -12,7 +12,7 @@ export class MapPartition {
 	readonly blobs = new Set<string>();
 	/** Which slots live here; all of them unless told otherwise. */
 	isHere: (slot: number) => boolean = () => true;
-	readonly events: ExecutionEvent[] = [];
+	readonly events: AnyEvent[] = [];
 
 	/** Runs a command; what it wrote is kept if it was accepted. */
 	run<O extends Op>(command: CommandOf<O> & { op: O }, now: number): OutcomeOf<O> {
@@ -42,7 +42,7 @@ export class MapPartition {
 class MapTx implements Tx {
 	readonly #partition: MapPartition;
 	readonly #writes = new Map<string, object | undefined>();
-	readonly #events: ExecutionEvent[] = [];
+	readonly #events: AnyEvent[] = [];
 	readonly #blobs: Blob[] = [];
 	readonly #blobsRemoved: string[] = [];
 
@@ -102,7 +102,7 @@ class MapTx implements Tx {
 	}
 
 	emit({ body, ...event }: EmittedEvent): void {
-		this.#events.push({ ...body, ...event });
+		this.#events.push({ ...body, ...event } as AnyEvent);
 	}
 
 	forget(): void {}

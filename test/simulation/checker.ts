@@ -69,7 +69,7 @@ export class Checker {
 
 	/** A unit is about to be applied. */
 	observe(partition: SimPartition, unit: Unit, time: number): void {
-		const events = unit.events.map(decodeEvent);
+		const events = unit.events.map(decodeEvent).filter((event) => event.executionId !== undefined);
 		this.#checkTimes(unit, events, time);
 		this.workers.observe(unit);
 		this.guards.observe(partition, unit, this.#docs);

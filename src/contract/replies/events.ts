@@ -1,16 +1,19 @@
-import Type, { type Static } from "typebox";
-import type { ExecutionEvent } from "../../kernel/events.ts";
+import Type from "typebox";
+import type { AnyEvent, ExecutionEvent } from "../../kernel/events.ts";
 import { at, count } from "./parts.ts";
 
 /** What is told of what happened. */
 
-export const event = Type.Unsafe<ExecutionEvent>(
+export const event = Type.Unsafe<AnyEvent>(
 	Type.Object(
 		{
-			seq: Type.Integer({ minimum: 1, description: "1, 2, 3 … within its execution" }),
+			seq: Type.Integer({
+				minimum: 1,
+				description: "1, 2, 3 … within its execution, or among what is told of its flow as a whole",
+			}),
 			at,
 			type: Type.String(),
-			executionId: Type.String(),
+			executionId: Type.Optional(Type.String({ description: "Left out of what is told of a flow as a whole" })),
 			namespace: Type.String(),
 			flowId: Type.Optional(Type.String()),
 			attempt: Type.Optional(count),
@@ -26,7 +29,13 @@ export const eventPage = Type.Object({
 });
 
 /** A page of events. `nextCursor` is always there: reading on from it gives what happened since. */
-export interface EventPage extends Static<typeof eventPage> {}
+export interface EventPage<E extends AnyEvent = AnyEvent> {
+	events: E[];
+	nextCursor: string;
+}
+
+/** A page of events of one execution. */
+export interface ExecutionEventPage extends EventPage<ExecutionEvent> {}
 
 /** An event and where reading goes on behind it. */
 export interface FollowedEvent {

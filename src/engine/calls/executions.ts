@@ -21,16 +21,17 @@ import {
 import type {
 	AttemptView,
 	CreatedItem,
-	EventPage,
 	Execution,
+	ExecutionEventPage,
 	Explanation,
 	FollowedEvent,
 	StepPage,
 } from "../../contract/replies.ts";
 import type { StepsRequest } from "../../contract/steps.ts";
 import { checkSetTags, type SetTagsRequest, setTagsRequest } from "../../contract/tags.ts";
-import { decodeEvent } from "../../kernel/events.ts";
+import { decodeEvent, type ExecutionEvent } from "../../kernel/events.ts";
 import { trustedSlot } from "../../kernel/ids.ts";
+import { DEFAULT_GRACE_MS } from "../../kernel/policy.ts";
 import { resultOf } from "../../kernel/reading.ts";
 import { type AttemptRecord, attemptKey } from "../../kernel/records/attempt.ts";
 import { hasEnded } from "../../kernel/state.ts";
@@ -109,7 +110,7 @@ export class LocalExecutions implements ExecutionCalls {
 		});
 	}
 
-	async events(id: string, request: EventsRequest = {}, signal?: AbortSignal): Promise<EventPage> {
+	async events(id: string, request: EventsRequest = {}, signal?: AbortSignal): Promise<ExecutionEventPage> {
 		const { limit = 100, cursor, waitMs = 0 } = eventsRequest.check(request);
 		const after = positionOf(cursor);
 		const events = await watch(this.#session, id, { timeoutMs: waitMs, signal }, async (isLast) => {
@@ -117,7 +118,7 @@ export class LocalExecutions implements ExecutionCalls {
 			return isLast || page.length > 0 ? page : undefined;
 		});
 		return {
-			events: events.map(decodeEvent),
+			events: events.map(decodeEvent) as ExecutionEvent[],
 			nextCursor: cursorAt(events.at(-1) ?? after ?? { commit: 0, index: 0 }),
 		};
 	}
@@ -133,7 +134,7 @@ export class LocalExecutions implements ExecutionCalls {
 				return page.length > 0 || signal?.aborted ? page : undefined;
 			});
 			for (const logged of events) {
-				yield { cursor: cursorAt(logged), event: decodeEvent(logged) };
+				yield { cursor: cursorAt(logged), event: decodeEvent(logged) as ExecutionEvent };
 			}
 			after = events.at(-1) ?? after;
 		}
@@ -164,7 +165,7 @@ export class LocalExecutions implements ExecutionCalls {
 	}
 
 	async cancel(id: string, request: CancelRequest = {}) {
-		const { mode = "graceful", graceMs = 30_000, reason, fence } = cancelRequest.check(request);
+		const { mode = "graceful", graceMs = DEFAULT_GRACE_MS, reason, fence } = cancelRequest.check(request);
 		const { ok: _, ...reply } = await this.#session.run("cancel", {
 			op: "cancel",
 			executionId: id,

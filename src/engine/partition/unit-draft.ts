@@ -98,7 +98,9 @@ export class UnitDraft {
 	}
 }
 
-function entryOf({ namespace, executionId, flowId, at, body }: EmittedEvent): EventEntry {
+function entryOf(event: EmittedEvent): EventEntry {
+	const { namespace, executionId, flowId, at, body } = event;
+	if (executionId === undefined) return { log: namespace, owner: flowId, at, body: encodeEvent(body) };
 	const entry: EventEntry = { log: namespace, owner: executionId, at, body: encodeEvent(body) };
 	if (flowId !== undefined) entry.group = flowId;
 	return entry;

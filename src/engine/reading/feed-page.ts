@@ -1,4 +1,4 @@
-import { decodeEvent, type ExecutionEvent } from "../../kernel/events.ts";
+import { type AnyEvent, decodeEvent } from "../../kernel/events.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import { type LoggedEvent, TIME_TOLERANCE_MS } from "../../store/port.ts";
 import { readTrimMark } from "../duties/event-trimmer.ts";
@@ -11,7 +11,7 @@ const MOST_AT_ONCE = 256;
 const LEAST_AT_ONCE = 8;
 
 export interface FeedPage {
-	events: ExecutionEvent[];
+	events: AnyEvent[];
 	positions: FeedPosition[];
 	/** More lies behind this page. */
 	more: boolean;
@@ -27,7 +27,7 @@ export async function readFeedPage(
 	const fair = Math.max(LEAST_AT_ONCE, Math.floor(READ_AHEAD / runners.length));
 	const page = Math.min(MOST_AT_ONCE, fair, limit);
 	const logs = runners.map((runner, n) => new PartitionLog(runner, positions[n] as FeedPosition, namespace, page));
-	const events: ExecutionEvent[] = [];
+	const events: AnyEvent[] = [];
 	while (events.length < limit) {
 		// What an unread log holds may come before everything the others have.
 		await Promise.all(logs.filter((log) => log.isUnread).map((log) => log.load()));
@@ -87,7 +87,7 @@ class PartitionLog {
 		if (events.length === 0) await this.#checkEnd();
 	}
 
-	take(): ExecutionEvent {
+	take(): AnyEvent {
 		this.#taken = this.#entries[this.#next++] as LoggedEvent;
 		return decodeEvent(this.#taken);
 	}

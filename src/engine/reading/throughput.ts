@@ -21,7 +21,7 @@ export class Throughput {
 	/** Counts the endings of a unit that was committed. */
 	take(unit: UnitDraft): void {
 		for (const { executionId, at, body } of unit.events) {
-			if (!ENDINGS.has(body.type)) continue;
+			if (executionId === undefined || !ENDINGS.has(body.type)) continue;
 			const record = unit.writeOf(executionKey(executionId))?.record as ExecutionRecord | undefined;
 			if (record) this.#count(ringName(record.namespace, record.lane), Math.floor(at / 1000));
 		}

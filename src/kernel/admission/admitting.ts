@@ -1,11 +1,12 @@
 import { BLOCKING_CAUSES, type BlockingCause } from "../blocking.ts";
+import type { Deed } from "../changing.ts";
 import { makeId, trustedSlot } from "../ids.ts";
 import type { ExecutionRecord, Hold } from "../records/execution.ts";
 import type { GuardName } from "../records/guard.ts";
 import { amend } from "../records/record.ts";
 import { makeTurn, turnKey } from "../records/turn.ts";
 import { blocked, eligible } from "../state.ts";
-import { type Deed, transition } from "../transition.ts";
+import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { areHere, guardsToAsk, guardText, wantedOf } from "./guards.ts";
 import { type HoldRefusal, type Jitter, keepsSlot, refusalBy, take } from "./holding.ts";

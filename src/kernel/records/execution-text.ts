@@ -43,6 +43,7 @@ export function encodeExecution(record: ExecutionRecord): string {
 	if (record.quotas.length > 0) doc += `,"quotas":${JSON.stringify(record.quotas)}`;
 	if (record.reserve !== null) doc += `,"reserve":${JSON.stringify(record.reserve)}`;
 	if (record.flowId !== "") doc += `,"flowId":${quoted(record.flowId)}`;
+	if (record.member !== null) doc += `,"member":${JSON.stringify(record.member)}`;
 	if (record.tags !== defaults.tags) doc += `,"tags":${JSON.stringify(record.tags)}`;
 	if (record.policy !== defaults.policy) doc += `,"policy":${JSON.stringify(record.policy)}`;
 	if (record.idempotencyKey !== "") doc += `,"idempotencyKey":${quoted(record.idempotencyKey)}`;

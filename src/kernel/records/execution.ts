@@ -104,6 +104,37 @@ export interface Cancel {
 	reason?: string;
 	/** Set while a graceful cancel waits for the holder. */
 	deadlineAt?: number;
+	/** A group of its flow was satisfied without it: to be cancelled so is no failure. */
+	isSpared?: true;
+}
+
+/** What a member of a flow waits for. */
+export interface Group {
+	policy: "all_of" | "any_of" | "quorum";
+	/** How many edges a quorum wants. */
+	quorum?: number;
+	/** Once satisfied, whatever else it would have waited for is cancelled. */
+	cancelsRemaining?: true;
+	edges: number;
+	satisfied: number;
+	impossible: number;
+}
+
+/** An execution's place in its flow. */
+export interface Member {
+	/** The key of its node. */
+	key: string;
+	/** Its place among the members, from 1. */
+	number: number;
+	group: Group;
+	/** It has edges; see `LinksRecord`. */
+	hasLinks?: true;
+	/** Its own delay, which begins when its group is satisfied. */
+	delayMs?: number;
+	/** It ended badly, but somebody downstream wanted to know: the flow has not failed for that. */
+	isHeeded?: true;
+	/** Its flow is not whole yet: nobody is to see it. */
+	isHidden?: true;
 }
 
 /** What a suspended execution waits for, as far as its state, its timers and its readers need it; see `SuspensionRecord`. */
@@ -171,8 +202,9 @@ export interface ExecutionRecord {
 	quotas: readonly string[];
 	/** What it wants reserved, by budget; null for nothing. */
 	reserve: Readonly<Record<string, Amounts>> | null;
-	/** The flow it is a member of; empty for work of its own. */
+	/** The flow it is a member of, and its place there; empty and null for work of its own. */
 	flowId: string;
+	member: Member | null;
 	tags: Tags;
 	policy: Policy;
 	input: Payload | null;
@@ -251,6 +283,7 @@ export const executionDefaults: ExecutionRecord = {
 	quotas: Object.freeze([]) as readonly string[],
 	reserve: null,
 	flowId: "",
+	member: null,
 	tags: Object.freeze({}) as Tags,
 	policy: Object.freeze({}) as Policy,
 	input: null,
@@ -336,6 +369,7 @@ const copyOf = (record: ExecutionRecord): ExecutionRecord => ({
 	quotas: record.quotas,
 	reserve: record.reserve,
 	flowId: record.flowId,
+	member: record.member,
 	tags: record.tags,
 	policy: record.policy,
 	input: record.input,

@@ -1,5 +1,6 @@
 import { endAdmission } from "../admission/admitting.ts";
 import { refusing } from "../admission/waiting.ts";
+import { type Deed, ending, leaseEvent } from "../changing.ts";
 import type { Outcome } from "../outcome.ts";
 import { budgetKey, type OnHard } from "../records/budget.ts";
 import {
@@ -11,7 +12,7 @@ import {
 } from "../records/execution.ts";
 import { amend } from "../records/record.ts";
 import { pauseByBudget } from "../suspension/budget-pause.ts";
-import { type Deed, ending, leaseEvent, transition } from "../transition.ts";
+import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { endCancelled } from "./cancel.ts";
 import { lapseGrant } from "./grant.ts";

@@ -1,9 +1,10 @@
+import { cancellation, type Deed } from "../changing.ts";
 import { type Fence, fenceAnswer, notActive } from "../fence.ts";
 import type { Outcome } from "../outcome.ts";
 import { amendExecution, type Cancel, type ExecutionRecord, type LeaseEnd } from "../records/execution.ts";
 import type { PublicState } from "../state.ts";
 import { find, notFound, type Target } from "../target.ts";
-import { type Deed, ending, leaseEvent, transition } from "../transition.ts";
+import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 
 export interface CancelCommand extends Target {
@@ -58,14 +59,7 @@ export function endCancelled(
 	by: LeaseEnd["by"],
 	deed: Deed,
 ): { ok: true; publicState: "cancelled" } {
-	const reply = { publicState: "cancelled" } as const;
-	const { deadlineAt: _, ...asked } = record.cancel ?? { source: "operator", requestedAt: deed.now };
-	const changes = ending(record, "cancelled", deed.now, by, reply);
-	changes.cancel = asked;
-	changes.failure = null;
-	const event = leaseEvent("cancelled", record);
-	event.source = asked.source;
-	if (asked.reason !== undefined) event.reason = asked.reason;
+	const { changes, event } = cancellation(record, by, deed);
 	transition(tx, record, changes, deed, event);
-	return { ok: true, ...reply };
+	return { ok: true, publicState: "cancelled" };
 }

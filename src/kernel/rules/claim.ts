@@ -1,6 +1,7 @@
 import { type AdmissionStep, type AdmissionTerms, admit } from "../admission/admitting.ts";
 import { isGuarded } from "../admission/guards.ts";
 import { Candidates } from "../candidates.ts";
+import { passesFlow } from "../flows/gate.ts";
 import { type Leasing, lease } from "../leasing.ts";
 import { canServe, type Offer } from "../matching.ts";
 import type { Outcome } from "../outcome.ts";
@@ -72,12 +73,19 @@ export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome 
 	const held: { record: ExecutionRecord; score: number }[] = [];
 	const blocked: NonNullable<Extract<ClaimOutcome, { ok: true }>["blocked"]> = [];
 	const most = command.admission?.most ?? Number.POSITIVE_INFINITY;
+	const deed = { now, actor: command.actor };
 	let bytes = 0;
-	while (executions.length + held.length < command.max && blocked.length < MOST_BLOCKED) {
+	let cancelled = 0;
+	while (executions.length + held.length < command.max && blocked.length + cancelled < MOST_BLOCKED) {
 		if (held.length + blocked.length >= most) break;
 		const record = candidates.next();
 		if (!record) break;
 		if (!isFor(command, record)) continue;
+		if (!passesFlow(tx, record, deed)) {
+			cancelled += 1;
+			candidates.setAside();
+			continue;
+		}
 		const taken = executions.length + held.length;
 		bytes += record.input?.size ?? 0;
 		if (bytes > command.inputBudget && !(command.atLeastOne && taken === 0)) break;
@@ -103,7 +111,7 @@ export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome 
 		remember(tx, request, leases, now + command.leaseMs);
 	}
 	const outcome: ClaimOutcome = { ok: true, executions, scores };
-	if (candidates.cleared) outcome.cleared = true;
+	if (candidates.cleared || cancelled > 0) outcome.cleared = true;
 	if (held.length > 0) outcome.held = held;
 	if (blocked.length > 0) outcome.blocked = blocked;
 	return outcome;

@@ -1,9 +1,10 @@
+import { ending, holder, leaseEvent } from "../changing.ts";
 import { type Fence, fenceAnswer } from "../fence.ts";
 import type { Outcome } from "../outcome.ts";
 import type { Blob, Payload } from "../payload.ts";
 import type { PublicState } from "../state.ts";
 import { find, notFound, type Target } from "../target.ts";
-import { ending, holder, leaseEvent, transition } from "../transition.ts";
+import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 
 export interface CompleteCommand extends Target {

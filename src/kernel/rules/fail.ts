@@ -1,10 +1,11 @@
-import { type Fence, fenceAnswer } from "../fence.ts";
+import { type Deed, endAttemptIn, ending, holder, leaseEvent, takeLease } from "../changing.ts";
+import { type Fence, fenceAnswer, firstAnswer } from "../fence.ts";
 import type { Outcome } from "../outcome.ts";
 import { type FailureReport, retryDelay } from "../policy.ts";
 import type { ExecutionRecord, LeaseEnd } from "../records/execution.ts";
 import { delayed, type PublicState } from "../state.ts";
 import { find, notFound, type Target } from "../target.ts";
-import { type Deed, endAttemptIn, ending, holder, leaseEvent, takeLease, transition } from "../transition.ts";
+import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { endCancelled } from "./cancel.ts";
 
@@ -56,6 +57,5 @@ export function endAttempt(
 	event.reason = failure.reason;
 	event.category = failure.category;
 	if (retryAt !== undefined) event.retryAt = retryAt;
-	transition(tx, record, changes, deed, event);
-	return { ok: true, ...reply };
+	return firstAnswer(transition(tx, record, changes, deed, event));
 }

@@ -1,6 +1,8 @@
 import { type AdmissionTerms, uuidOfHold } from "../admission/admitting.ts";
 import { Candidates } from "../candidates.ts";
+import type { Deed } from "../changing.ts";
 import { notActive } from "../fence.ts";
+import { isHeldByFlow, passesFlow } from "../flows/gate.ts";
 import { makeId, trustedSlot } from "../ids.ts";
 import { lease } from "../leasing.ts";
 import { type Outcome, refuse } from "../outcome.ts";
@@ -9,7 +11,7 @@ import { type GrantRecord, grantKey, makeGrant } from "../records/grant.ts";
 import { laneKey } from "../records/lane.ts";
 import { amend } from "../records/record.ts";
 import { eligible, granted } from "../state.ts";
-import { type Deed, transition } from "../transition.ts";
+import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import {
 	admissionOf,
@@ -50,6 +52,11 @@ export function grant(tx: Tx, command: GrantCommand, now: number): ClaimOutcome 
 	const outcome: ClaimOutcome = { ok: true, executions: [], scores: [] };
 	for (let record = candidates.next(); record; record = candidates.next()) {
 		if (!isFor(command, record)) continue;
+		if (!passesFlow(tx, record, deed)) {
+			outcome.cleared = true;
+			candidates.setAside();
+			continue;
+		}
 		const admission = admissionOf(tx, command, record, command.grantUuid, now);
 		if (admission.step === "blocked") {
 			(outcome.blocked ??= []).push(admission);
@@ -126,6 +133,7 @@ export function acceptGrant(tx: Tx, command: AcceptGrantCommand, now: number): A
 	const { grant } = record ?? {};
 	if (!record || !grant || grant.id !== grantId || grant.expiresAt <= now)
 		return refuse("grant_expired", { grantId, executionId: known.executionId, expiresAt: known.expiresAt });
+	if (isHeldByFlow(tx, record)) return refuse("flow_cancelled", { grantId, flowId: record.flowId });
 	if (tx.get(laneKey(record.namespace, record.lane))?.state === "paused")
 		return refuse("lane_paused", { grantId, lane: record.lane });
 	const leasing = { workerId: grant.workerId, instanceId, leaseMs: command.leaseMs, actor: command.actor };

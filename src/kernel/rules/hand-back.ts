@@ -1,9 +1,10 @@
-import { type Fence, fenceAnswer } from "../fence.ts";
+import { holder, leaseEvent, takeLease } from "../changing.ts";
+import { type Fence, fenceAnswer, firstAnswer } from "../fence.ts";
 import type { Outcome } from "../outcome.ts";
 import type { ExecutionRecord } from "../records/execution.ts";
 import { delayed, eligible, type PublicState } from "../state.ts";
 import { find, notFound, type Target } from "../target.ts";
-import { holder, leaseEvent, takeLease, transition } from "../transition.ts";
+import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { endCancelled } from "./cancel.ts";
 
@@ -26,8 +27,7 @@ export function release(tx: Tx, command: ReleaseCommand, now: number): ReleaseOu
 	const changes: Partial<ExecutionRecord> = eligible("attempt_interrupted");
 	takeLease(changes, record, now, "release", { publicState: "waiting" });
 	changes.eligibleAt = now;
-	transition(tx, record, changes, deed, leaseEvent("lease_released", record));
-	return { ok: true, publicState: "waiting" };
+	return firstAnswer(transition(tx, record, changes, deed, leaseEvent("lease_released", record)));
 }
 
 export interface DelayCommand extends Target {
@@ -53,6 +53,5 @@ export function delay(tx: Tx, command: DelayCommand, now: number): DelayOutcome 
 	changes.delayUntil = delayUntil;
 	const event = leaseEvent("delayed", record);
 	event.delayUntil = delayUntil;
-	transition(tx, record, changes, deed, event);
-	return { ok: true, ...reply };
+	return firstAnswer(transition(tx, record, changes, deed, event));
 }

@@ -1,3 +1,6 @@
+import { isSatisfied } from "../flows/groups.ts";
+import { beforeGroup } from "../flows/members.ts";
+import { mayReopen, reopenFlow } from "../flows/reopening.ts";
 import { type Outcome, refuse } from "../outcome.ts";
 import { partsAfterReplay } from "../parts.ts";
 import { DEFAULT_MAX_REPLAYS } from "../policy.ts";
@@ -13,7 +16,8 @@ export interface ReplayCommand extends Target {
 	keepSteps?: boolean;
 }
 
-export type ReplayOutcome = Outcome<{ publicState: PublicState; replays: number }>;
+/** `unfinished` tells that it is to be asked for again: something else came first. */
+export type ReplayOutcome = Outcome<{ publicState: PublicState; replays: number; unfinished?: true }>;
 
 /** Runs ended work again. The last attempt keeps its result; it moves to its own record when the next one starts. */
 export function replay(tx: Tx, command: ReplayCommand, now: number): ReplayOutcome {
@@ -24,12 +28,20 @@ export function replay(tx: Tx, command: ReplayCommand, now: number): ReplayOutco
 	}
 	const max = record.policy.maxReplays ?? DEFAULT_MAX_REPLAYS;
 	if (record.replays >= max) return refuse("max_replays_exhausted", { executionId: record.id, maxReplays: max });
+	const deed = { now, actor: command.actor };
+	if (record.member !== null) {
+		const reopening = mayReopen(tx, record, deed);
+		if (!reopening.ok) return reopening;
+		if (reopening.unfinished)
+			return { ok: true, publicState: publicState(record), replays: record.replays, unfinished: true };
+	}
+	const waits = record.member !== null && !isSatisfied(record.member.group);
 	const replays = record.replays + 1;
-	transition(
+	const next = transition(
 		tx,
 		record,
 		{
-			...eligible("pending_replay_attempt"),
+			...(waits ? beforeGroup("pending_replay_attempt") : eligible("pending_replay_attempt")),
 			retries: 0,
 			reclaims: 0,
 			replays,
@@ -42,8 +54,9 @@ export function replay(tx: Tx, command: ReplayCommand, now: number): ReplayOutco
 			// A deadline that counted from creation would end most replays before they start.
 			deadlineFrom: now,
 		},
-		{ now, actor: command.actor },
+		deed,
 		{ type: "replayed", replays },
 	);
-	return { ok: true, publicState: "waiting", replays };
+	if (next.member !== null) reopenFlow(tx, record, next, deed);
+	return { ok: true, publicState: publicState(next), replays };
 }

@@ -1,8 +1,9 @@
+import { endAttemptIn, leaseEvent, takeLease } from "../changing.ts";
 import { type Outcome, refuse } from "../outcome.ts";
 import type { ExecutionRecord } from "../records/execution.ts";
 import { eligible } from "../state.ts";
 import { find, notFound, type Target } from "../target.ts";
-import { endAttemptIn, leaseEvent, takeLease, transition } from "../transition.ts";
+import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { endCancelled } from "./cancel.ts";
 

@@ -1,8 +1,9 @@
+import type { EventDraft } from "../changing.ts";
 import { type Outcome, refuse } from "../outcome.ts";
 import { executionDefaults } from "../records/execution.ts";
 import { hasTag, MAX_TAGS, MAX_TAGS_CHARS, type Tags, tagsFit } from "../tags.ts";
 import { find, notFound, type Target } from "../target.ts";
-import { type EventDraft, transition } from "../transition.ts";
+import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 
 export interface SetTagsCommand extends Target {

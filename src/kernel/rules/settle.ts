@@ -1,5 +1,6 @@
 import { endAdmission, refuseAdmission, uuidOfHold } from "../admission/admitting.ts";
 import type { HoldRefusal } from "../admission/holding.ts";
+import { passesFlow } from "../flows/gate.ts";
 import { type Leasing, lease } from "../leasing.ts";
 import type { Outcome } from "../outcome.ts";
 import { queueScore } from "../placement.ts";
@@ -63,6 +64,7 @@ export function settle(tx: Tx, command: SettleCommand, now: number): SettleOutco
 		const hold = record?.hold;
 		if (!record || !hold || hold.id !== holdId || hold.until === 0) continue;
 		if (fate === "dropped" || repeated || lanePaused) endAdmission(tx, record, deed);
+		else if (!passesFlow(tx, record, deed)) continue;
 		else if ("refusedBy" in fate) blocked.push(refuseAdmission(tx, record, fate.refusedBy, fate.refusal, deed));
 		else {
 			const { admittedAt, keeps } = fate;

@@ -1,3 +1,4 @@
+import type { Deed, EventDraft } from "../changing.ts";
 import { makeId, trustedSlot } from "../ids.ts";
 import { type Outcome, refuse } from "../outcome.ts";
 import type { Blob, Payload } from "../payload.ts";
@@ -22,7 +23,7 @@ import { withCounted } from "../suspension/handing-over.ts";
 import { satisfy } from "../suspension/resuming.ts";
 import { latestWaitpoint, type Waitpoint, waitpointState } from "../suspension/waitpoints.ts";
 import { find, notFound, type Target } from "../target.ts";
-import { type Deed, type EventDraft, transition } from "../transition.ts";
+import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 
 /** How long it is known that a signal was sent. */

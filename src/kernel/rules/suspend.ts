@@ -1,3 +1,4 @@
+import { holder } from "../changing.ts";
 import { type Fence, fenceAnswer } from "../fence.ts";
 import { type Outcome, refuse } from "../outcome.ts";
 import {
@@ -18,7 +19,6 @@ import type { SuspensionReason } from "../suspension/reasons.ts";
 import { beginSuspension, enterSuspension, type SuspensionTerms } from "../suspension/suspending.ts";
 import { leaveWaitpoints, MOST_WAITPOINTS, openWaitpoint } from "../suspension/waitpoints.ts";
 import { find, notFound, type Target } from "../target.ts";
-import { holder } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { endCancelled } from "./cancel.ts";
 
@@ -96,6 +96,7 @@ export function suspend(tx: Tx, command: SuspendCommand, now: number): SuspendOu
 	}
 	const { suspension, isUnfinished: isReplaying } = replayed;
 	enterSuspension(tx, record, { ...begun, record: suspension }, { terms, by: "suspend", isReplaying }, deed);
+	if (tx.get(executionKey(record.id))?.lifecyclePhase === "terminal") return { ok: true, status: "cancelled" };
 	return answerOf(tx, suspension, number, "suspended");
 }
 

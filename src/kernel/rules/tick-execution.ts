@@ -1,16 +1,17 @@
 import { endAdmission } from "../admission/admitting.ts";
+import { type Deed, endAttemptIn, ending, leaseEvent, takeLease } from "../changing.ts";
 import { DEFAULT_MAX_RECLAIMS } from "../policy.ts";
 import { type ExecutionRecord, executionKey } from "../records/execution.ts";
+import { removeExecution } from "../removing.ts";
 import { eligible } from "../state.ts";
 import { goOnReplaying, timeOut } from "../suspension/timing-out.ts";
 import type { TickCommand, TickOutcome } from "../ticking.ts";
 import { type Duty, timersOf } from "../timers.ts";
-import { type Deed, endAttemptIn, ending, leaseEvent, takeLease, transition } from "../transition.ts";
+import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { endCancelled } from "./cancel.ts";
 import { endAttempt } from "./fail.ts";
 import { lapseGrant } from "./grant.ts";
-import { removeExecution } from "./remove.ts";
 
 const MAX_LEASE_GRACE_MS = 10_000;
 
@@ -80,6 +81,11 @@ function perform(tx: Tx, record: ExecutionRecord, duty: Duty, jitter: number, de
 		case "hold_memory":
 		case "turn_memory":
 		case "pending_waitpoint_expiry":
+		case "secret_removal":
+		case "flow_builder":
+		case "dependency_resolver":
+		case "edge_cancel":
+		case "flow_cancel":
 			return;
 		case "suspension_timeout":
 			return timeOut(tx, record, deed);

@@ -1,6 +1,6 @@
+import type { Deed } from "../changing.ts";
 import type { BudgetBreach, ExecutionRecord } from "../records/execution.ts";
 import { partsOf } from "../records/execution.ts";
-import type { Deed } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { BUDGET_APPROVE, BUDGET_REJECT } from "./resuming.ts";
 import { beginSuspension, enterSuspension, type SuspensionTerms } from "./suspending.ts";

@@ -1,8 +1,9 @@
+import { type Deed, type EventDraft, ending } from "../changing.ts";
 import { type ExecutionRecord, partsOf } from "../records/execution.ts";
 import { amend } from "../records/record.ts";
 import type { SuspensionEnd, SuspensionRecord } from "../records/suspension.ts";
 import { delayed, eligible, type PublicState } from "../state.ts";
-import { type Deed, type EventDraft, ending, transition } from "../transition.ts";
+import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { endSuspension } from "./ending.ts";
 import { handing } from "./handing-over.ts";

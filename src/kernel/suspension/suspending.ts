@@ -1,10 +1,11 @@
+import { type Deed, leaseEvent, takeLease } from "../changing.ts";
 import { makeId, trustedSlot } from "../ids.ts";
 import type { ExecutionRecord, LeaseEnd, Parts, Suspension, TimeoutBehavior } from "../records/execution.ts";
 import { amend } from "../records/record.ts";
 import { makeSuspension, type SuspensionRecord, suspensionKey } from "../records/suspension.ts";
 import { waitpointKey } from "../records/waitpoint.ts";
 import { suspended } from "../state.ts";
-import { type Deed, leaseEvent, takeLease, transition } from "../transition.ts";
+import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { type Condition, leavesOf, signalNamesAt } from "./condition.ts";
 import { SUSPENSION_REASONS, type SuspensionReason } from "./reasons.ts";

@@ -1,9 +1,10 @@
+import { type Deed, ending } from "../changing.ts";
 import { makeId, trustedSlot } from "../ids.ts";
 import { amendExecution, type ExecutionRecord, partsOf } from "../records/execution.ts";
 import { makeSignal, signalKey } from "../records/signal.ts";
 import { type SuspensionRecord, suspensionKey } from "../records/suspension.ts";
 import { suspended } from "../state.ts";
-import { type Deed, ending, transition } from "../transition.ts";
+import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
 import { satisfiedBy } from "./condition.ts";
 import { replayEarly } from "./early-signals.ts";

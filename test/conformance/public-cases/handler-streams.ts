@@ -221,6 +221,22 @@ export function handlerStreamCases(test: PublicCase): void {
 		});
 	});
 
+	test("what was written in a step is kept before the step is: no later run would write it again", async (scene) => {
+		const handler = async (ctx: Context) => {
+			await ctx.step("draft", async () => {
+				await ctx.stream.write("a");
+				await ctx.stream.flush();
+				// So soon after the first that they would be gathered.
+				for (const text of ["b", "c"]) await ctx.stream.write(text);
+			});
+			return textsOf(scene, ctx.execution.id);
+		};
+		await withWorker(scene, handler, async () => {
+			const id = await submitted(scene);
+			expect(await scene.ff.result(id)).toEqual(["a", "b", "c"]);
+		});
+	});
+
 	test("a patch that makes the summary too large is dropped alone, and told once", async (scene) => {
 		const code = (error: { code?: string }) => error.code;
 		const handler = async ({ stream }: Context) => {

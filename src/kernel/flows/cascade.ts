@@ -1,0 +1,188 @@
+import { cancellation, change, ending } from "../changing.ts";
+import { DEFAULT_GRACE_MS } from "../policy.ts";
+import { amendExecution, type ExecutionRecord, executionKey, type Group, type Member } from "../records/execution.ts";
+import type { EdgeState, OutEdge } from "../records/links.ts";
+import { hasEnded } from "../state.ts";
+import type { FlowStep } from "./flow-step.ts";
+import { edgeStateAfter, isImpossible, isSatisfied } from "./groups.ts";
+import { inEdge, linksOf, outEdge, putInEdge, putOutEdge, putTasks } from "./member-links.ts";
+import { isBad, isWaitingForGroup } from "./members.ts";
+import { askToStop, obeyCancel } from "./obeying.ts";
+import { startWaiting, stopWaiting } from "./waiting.ts";
+
+/** Edges gone through in one step; the rest follows in ticks, so no unit grows with the graph. */
+const EDGES_PER_STEP = 64;
+
+/** What the end of a member, or its being opened again, means to those downstream, and to those behind them. */
+export class Cascade {
+	readonly #step: FlowStep;
+	#room = EDGES_PER_STEP;
+	readonly #ended: ExecutionRecord[] = [];
+	readonly #reopened: ExecutionRecord[] = [];
+
+	constructor(step: FlowStep) {
+		this.#step = step;
+	}
+
+	/** A member has ended. */
+	ended(record: ExecutionRecord): void {
+		this.#step.count({ ended: 1, bad: Number(isBad(record)) });
+		if (record.member?.hasLinks) this.#ended.push(record);
+	}
+
+	/** A member that had ended waits again; `before` is how it ended. */
+	reopened(before: ExecutionRecord, record: ExecutionRecord): void {
+		this.#step.count({ ended: -1, bad: -Number(isBad(before)) });
+		if (record.member?.hasLinks) this.#reopened.push(record);
+	}
+
+	/** Goes as far as there is room. What is left is due at once. */
+	run(): void {
+		for (let next = this.#reopened.shift(); next; next = this.#reopened.shift()) {
+			// What its end had yet to resolve stays open.
+			if (linksOf(this.#step.tx, next.id).resolveFrom >= 0) putTasks(this.#step, next.id, { resolveFrom: -1 });
+			this.#reopen(next, 0);
+		}
+		for (let next = this.#ended.shift(); next; next = this.#ended.shift()) {
+			// What was opened by its replay and not yet gone through comes first.
+			if (linksOf(this.#step.tx, next.id).reopenFrom >= 0) putTasks(this.#step, next.id, { resolveFrom: 0 });
+			else this.#resolve(next, 0);
+		}
+	}
+
+	/** Goes on with what was left to be done with a member's edges. */
+	continue(record: ExecutionRecord): void {
+		const { reopenFrom, resolveFrom, remainingFrom } = linksOf(this.#step.tx, record.id);
+		if (reopenFrom >= 0) this.#reopen(record, reopenFrom);
+		else if (resolveFrom >= 0) this.#resolve(record, resolveFrom);
+		else if (remainingFrom >= 0) this.#cancelRemaining(record, remainingFrom);
+		this.run();
+	}
+
+	#resolve(upstream: ExecutionRecord, from: number): void {
+		const { tx } = this.#step;
+		const { outs, resolveFrom } = linksOf(tx, upstream.id);
+		const isSpared = upstream.cancel?.isSpared === true;
+		let isHeeded = false;
+		let index = from;
+		for (; index < outs && this.#room > 0; index++) {
+			const edge = outEdge(tx, upstream.id, index);
+			if (!edge || edge.state !== undefined) continue;
+			this.#room -= 1;
+			const state = edgeStateAfter(edge.on, upstream.terminalOutcome, isSpared);
+			putOutEdge(tx, upstream.id, index, { ...edge, state });
+			this.resolved(upstream, edge, state);
+			isHeeded ||= state === "satisfied";
+		}
+		if (isHeeded) this.heeded(upstream);
+		const left = index < outs ? index : -1;
+		if (left !== resolveFrom) putTasks(this.#step, upstream.id, { resolveFrom: left });
+	}
+
+	/** Somebody downstream wanted to know that it ended so. */
+	heeded({ id }: ExecutionRecord): void {
+		const { tx } = this.#step;
+		const record = tx.get(executionKey(id));
+		if (!record?.member || !isBad(record)) return;
+		tx.put(executionKey(id), amendExecution(record, { member: { ...record.member, isHeeded: true } }));
+	}
+
+	/** An edge was resolved: its downstream may run, or never will. */
+	resolved(upstream: ExecutionRecord, edge: OutEdge, state: EdgeState): void {
+		const { tx, flow } = this.#step;
+		const down = tx.get(executionKey(edge.to));
+		if (!down?.member) return;
+		if (edge.passResultAs !== undefined && state === "satisfied") {
+			const entry = { from: upstream.id, passResultAs: edge.passResultAs };
+			const attempt = upstream.attempt ? { attempt: upstream.attempt.index } : undefined;
+			putInEdge(tx, down.id, edge.place, { ...entry, ...attempt });
+		}
+		this.#step.tell({ type: "edge_resolved", edgeId: edge.id, from: upstream.member?.key, to: down.member.key, state });
+		const { group } = down.member;
+		const counted: Group =
+			state === "satisfied"
+				? { ...group, satisfied: group.satisfied + 1 }
+				: { ...group, impossible: group.impossible + 1 };
+		const member = { ...down.member, group: counted };
+		if (!isWaitingForGroup(down)) tx.put(executionKey(down.id), amendExecution(down, { member }));
+		else if (isSatisfied(counted)) this.release(down, member);
+		else if (flow.isSealed && isImpossible(counted)) this.skip(down, member);
+		else tx.put(executionKey(down.id), amendExecution(down, { member }));
+	}
+
+	/** Its group is satisfied. */
+	release(record: ExecutionRecord, member: Member): void {
+		const { tx, flow, deed } = this.#step;
+		const next = stopWaiting(tx, record, member, deed);
+		if (flow.cancel) obeyCancel(this.#step, this, next, flow.cancel);
+		if (member.group.cancelsRemaining && member.hasLinks) putTasks(this.#step, record.id, { remainingFrom: 0 });
+	}
+
+	/** Its group can no longer be satisfied. */
+	skip(record: ExecutionRecord, member: Member): void {
+		const { tx, deed } = this.#step;
+		const changes = ending(record, "skipped", deed.now, "cancel");
+		changes.member = member;
+		this.ended(
+			change(tx, record, changes, deed, [{ type: "skipped", reason: "its group can no longer be satisfied" }]),
+		);
+	}
+
+	#reopen(upstream: ExecutionRecord, from: number): void {
+		const { tx } = this.#step;
+		const { outs, reopenFrom } = linksOf(tx, upstream.id);
+		let index = from;
+		for (; index < outs && this.#room > 0; index++) {
+			const edge = outEdge(tx, upstream.id, index);
+			if (edge?.state !== "impossible") continue;
+			this.#room -= 1;
+			const { state: _, ...open } = edge;
+			putOutEdge(tx, upstream.id, index, open);
+			this.#reopenDownstream(edge);
+		}
+		const left = index < outs ? index : -1;
+		if (left !== reopenFrom) putTasks(this.#step, upstream.id, { reopenFrom: left });
+	}
+
+	#reopenDownstream({ to }: OutEdge): void {
+		const { tx, deed } = this.#step;
+		const down = tx.get(executionKey(to));
+		if (!down?.member) return;
+		const { group } = down.member;
+		const member = { ...down.member, group: { ...group, impossible: group.impossible - 1 } };
+		if (down.terminalOutcome !== "skipped" || isImpossible(member.group)) {
+			tx.put(executionKey(to), amendExecution(down, { member }));
+			return;
+		}
+		this.reopened(down, startWaiting(tx, down, member, deed, { completedAt: 0, deadlineFrom: deed.now }));
+	}
+
+	/** Whatever a satisfied group would still have waited for has nothing to run for. */
+	#cancelRemaining(record: ExecutionRecord, from: number): void {
+		const { tx } = this.#step;
+		const { ins, remainingFrom } = linksOf(tx, record.id);
+		let index = from;
+		for (; index < ins && this.#room > 0; index++) {
+			const edge = inEdge(tx, record.id, index);
+			const upstream = edge && tx.get(executionKey(edge.from));
+			if (!upstream || hasEnded(upstream)) continue;
+			this.#room -= 1;
+			this.#spare(upstream, record);
+		}
+		const left = index < ins ? index : -1;
+		if (left !== remainingFrom) putTasks(this.#step, record.id, { remainingFrom: left });
+	}
+
+	#spare(record: ExecutionRecord, downstream: ExecutionRecord): void {
+		if (record.cancel) return;
+		const { tx, deed } = this.#step;
+		const reason = `${downstream.member?.key} needs no more of its upstreams`;
+		const asked = { source: "flow", requestedAt: deed.now, reason, isSpared: true } as const;
+		if (!record.lease) {
+			const { changes, event } = cancellation(amendExecution(record, { cancel: asked }), "cancel", deed);
+			this.ended(change(tx, record, changes, deed, [event]));
+			return;
+		}
+		askToStop(this.#step, record, asked, DEFAULT_GRACE_MS);
+	}
+}

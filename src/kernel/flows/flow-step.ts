@@ -1,0 +1,59 @@
+import type { Deed, EventDraft } from "../changing.ts";
+import type { EventBody } from "../events.ts";
+import {
+	type FlowProgressRecord,
+	type FlowRecord,
+	flowKey,
+	flowProgressDefaults,
+	flowProgressKey,
+} from "../records/flow.ts";
+import { amend } from "../records/record.ts";
+import type { Tx } from "../tx.ts";
+
+/** A flow during one step: what changes of it as a whole is gathered, and written once at the end. */
+export class FlowStep {
+	readonly tx: Tx;
+	readonly deed: Deed;
+	flow: FlowRecord;
+	progress: FlowProgressRecord;
+	readonly #flowBefore: FlowRecord;
+	readonly #progressBefore: FlowProgressRecord | undefined;
+
+	/** `flow` is as it is stored, or about to be. */
+	constructor(tx: Tx, flow: FlowRecord, deed: Deed) {
+		this.tx = tx;
+		this.deed = deed;
+		this.flow = flow;
+		this.#flowBefore = flow;
+		this.#progressBefore = tx.get(flowProgressKey(flow.id));
+		this.progress = this.#progressBefore ?? flowProgressDefaults;
+	}
+
+	amend(changes: Partial<FlowRecord>): void {
+		this.flow = amend(this.flow, changes);
+	}
+
+	/** Adds to what is counted of its members. */
+	count(more: Partial<Omit<FlowProgressRecord, "events">>): void {
+		const { ended, bad, busy } = this.progress;
+		this.progress = amend(this.progress, {
+			ended: ended + (more.ended ?? 0),
+			bad: bad + (more.bad ?? 0),
+			busy: busy + (more.busy ?? 0),
+		});
+	}
+
+	/** Tells of something that concerns the flow as a whole. */
+	tell({ type, ...details }: EventDraft): void {
+		const seq = this.progress.events + 1;
+		this.progress = amend(this.progress, { events: seq });
+		const { id: flowId, namespace } = this.flow;
+		const body: EventBody = { seq, type, actor: this.deed.actor, ...details };
+		this.tx.emit({ namespace, flowId, at: this.deed.now, body });
+	}
+
+	write(): void {
+		if (this.flow !== this.#flowBefore) this.tx.put(flowKey(this.flow.id), this.flow);
+		if (this.progress !== this.#progressBefore) this.tx.put(flowProgressKey(this.flow.id), this.progress);
+	}
+}
