@@ -9,6 +9,8 @@ export const STUCK_TAILS = 8;
 /** Long ones: what the operating system keeps for a reader must soon be full. */
 const TEXT = "x".repeat(200);
 const WARM_UP_MS = 3000;
+/** Until what the operating system keeps for a reader is full, one that does not read looks like one that does. */
+const FILL_MS = 10_000;
 
 export interface StuckFigures {
 	/** Frames a second: while tails do not read, and before and after that. */
@@ -55,6 +57,7 @@ async function measure(ff: FlowFabric, server: Child, stuckMs: number): Promise<
 	const usageBefore = await server.usageWithoutGarbage();
 	const path = `${server.address}/v1/executions/${run.id}/attempts/0/stream/tail`;
 	const tails = await Promise.all(Array.from({ length: STUCK_TAILS }, () => openUnread(path)));
+	await sleep(FILL_MS);
 	const stuck = await rateDuring(stuckMs);
 	const usage = await server.usageWithoutGarbage();
 	const [reading, ...others] = tails;
