@@ -55,6 +55,12 @@ export class Host implements Clock {
 		this.#lastSleep = { from: this.world.time, until: this.pausedUntil };
 	}
 
+	/** Ends whatever pause it is in. */
+	wake(): void {
+		this.pausedUntil = 0;
+		this.#lastSleep.until = Math.min(this.#lastSleep.until, this.world.time);
+	}
+
 	die(): void {
 		this.alive = false;
 		for (const callback of [...this.#deathWatch]) callback();
