@@ -4,6 +4,7 @@ import type { Caller } from "../../src/engine/calls/session.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import type { TickOutcome } from "../../src/kernel/ticking.ts";
+import type { AdmissionBugs } from "./admission-bugs.ts";
 import { plantInReaders, type StreamBugs } from "./stream-bugs.ts";
 import { plantInTokens, type SuspensionBugs } from "./suspension-bugs.ts";
 
@@ -16,12 +17,16 @@ export interface BackendBugs {
 }
 
 /** The interface of an engine, with the bugs that are planted in it. */
-export function backendOn(engine: Engine, bugs: BackendBugs & SuspensionBugs & StreamBugs): LocalBackend {
+export function backendOn(
+	engine: Engine,
+	bugs: BackendBugs & AdmissionBugs & SuspensionBugs & StreamBugs,
+): LocalBackend {
 	const backend = new LocalBackend({ engine, actor: "operator", retentionMs: 86_400_000 });
 	if (bugs.readsFromCache) remember(backend);
 	if (bugs.registryFromCache) rememberWorkers(engine);
 	if (bugs.readersUnbound) unbindReaders(backend);
 	if (bugs.errandAwaited) awaitErrands(engine);
+	if (bugs.settledUnheld) settleLate(engine);
 	plantInTokens(engine, bugs);
 	plantInReaders(backend, bugs);
 	return backend;
@@ -36,6 +41,24 @@ function awaitErrands({ runners, lanes }: Engine): void {
 			const { errand } = outcome as Partial<Extract<TickOutcome, { ok: true }>>;
 			if (errand?.type === "spread_lane") await lanes.spread(errand.home).catch(() => {});
 			return outcome;
+		};
+	}
+}
+
+const LATE_MS = 6000;
+/** Before all has to be done in time. */
+const LATE_UNTIL = 15_000;
+
+/** Some of what is admitted is settled when nothing holds it any more, which a sound rule refuses. */
+function settleLate({ runners, clock }: Engine): void {
+	let settled = 0;
+	for (const runner of runners) {
+		const run = runner.run.bind(runner);
+		runner.run = async (...given) => {
+			const [{ op }] = given;
+			if (op === "settle" && clock.now() < LATE_UNTIL && settled++ % 4 === 0)
+				await new Promise<void>((resolve) => clock.setTimer(LATE_MS, resolve));
+			return run(...given);
 		};
 	}
 }
