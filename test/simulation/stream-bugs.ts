@@ -151,7 +151,7 @@ export function plantInReaders({ streams, engine }: LocalBackend, bugs: StreamBu
 	if (bugs.lastFrameShownAgain) {
 		const { tail, read } = streams;
 		streams.tail = async (id, attempt, request = {}, signal) =>
-			request.after && request.after !== "start"
+			request.after?.includes("-")
 				? read.call(streams, id, attempt, { from: request.after })
 				: tail.call(streams, id, attempt, request, signal);
 	}
