@@ -158,6 +158,22 @@ describe("a flow", () => {
 		expect(play.flow.outcome).toBe("cancelled");
 	});
 
+	test("and an execution share one space of idempotency keys", () => {
+		const play = new FlowPlay({ nodes: ["a"] });
+		const flow = { kind: "play", namespace: "default", retentionMs: 1000, createdBy: "me", actor: "me" };
+		const shape = { nodes: 0, edges: 0, isSealed: true, unreachable: 0, whole: { members: [], links: [] } };
+		const key = { idempotencyKey: "k", bodyHash: "of a flow" };
+		const flowId = "fl_0000000000000000000000000000eeee_7";
+		play.run({ op: "createFlow", flowId, ...flow, ...shape, ...key });
+		const again = play.partition.run(
+			{ op: "createFlow", flowId: flowId.replace("eeee", "dddd"), ...flow, ...shape, ...key },
+			1000,
+		);
+		expect(again).toMatchObject({ ok: true, id: flowId, created: false });
+		const create = { op: "create", ...play.work("b"), idempotencyKey: "k", bodyHash: "of work", actor: "me" } as const;
+		expect(play.partition.run(create, 1000)).toMatchObject({ ok: false, code: "idempotency_conflict" });
+	});
+
 	test("is removed whole when its retention is over, and leaves nothing", () => {
 		const nodes = Array.from({ length: 150 }, (_, n) => `n${n}`);
 		const edges = nodes.slice(1).map((to) => ({ from: "n0", to }));

@@ -31,6 +31,7 @@ import type { StepsRequest } from "../../contract/steps.ts";
 import { checkSetTags, type SetTagsRequest, setTagsRequest } from "../../contract/tags.ts";
 import { decodeEvent, type ExecutionEvent } from "../../kernel/events.ts";
 import { trustedSlot } from "../../kernel/ids.ts";
+import type { CommandOf } from "../../kernel/kernel.ts";
 import { DEFAULT_GRACE_MS } from "../../kernel/policy.ts";
 import { resultOf } from "../../kernel/reading.ts";
 import { type AttemptRecord, attemptKey } from "../../kernel/records/attempt.ts";
@@ -184,13 +185,13 @@ export class LocalExecutions implements ExecutionCalls {
 
 	async replay(id: string, request: ReplayRequest = {}) {
 		const { keepSteps = false } = replayRequest.check(request);
-		const { ok: _, ...reply } = await this.#session.run("replay", {
-			op: "replay",
-			executionId: id,
-			keepSteps,
-			actor: this.#session.caller.actor,
-		});
-		return reply;
+		const { actor } = this.#session.caller;
+		for (;;) {
+			const command: CommandOf<"replay"> = { op: "replay", executionId: id, keepSteps, actor };
+			const { ok: _, unfinished, ...reply } = await this.#session.run("replay", command);
+			// What followed from its end goes on first, a step at a time.
+			if (!unfinished) return reply;
+		}
 	}
 
 	async delete(id: string) {

@@ -3,7 +3,7 @@ import { FlowStep } from "../flows/flow-step.ts";
 import { removeFlow } from "../flows/removing.ts";
 import { type FlowTarget, findFlow, flowNotFound } from "../flows/target.ts";
 import { type Outcome, refuse } from "../outcome.ts";
-import { CANCEL_POLICIES, type CancelPolicy, type FlowCancel, type FlowRecord } from "../records/flow.ts";
+import { CANCEL_POLICIES, type CancelPolicy, type FlowCancel, type FlowRecord, flowKey } from "../records/flow.ts";
 import type { Tx } from "../tx.ts";
 
 export interface CancelFlowCommand extends FlowTarget {
@@ -71,7 +71,7 @@ export interface DropFlowCommand {
 
 /** Gives up a flow that is not whole yet. */
 export function dropFlow(tx: Tx, { flowId, actor }: DropFlowCommand, now: number): Outcome {
-	const flow = tx.get(flowId as string & { recordType?: FlowRecord });
+	const flow = tx.get(flowKey(flowId));
 	if (flow && flow.buildUntil > 0) removeFlow(new FlowStep(tx, flow, { now, actor }));
 	return { ok: true };
 }

@@ -3,7 +3,7 @@ import { showMember } from "../flows/building.ts";
 import { Cascade } from "../flows/cascade.ts";
 import { endIfOver } from "../flows/flow-end.ts";
 import { FlowStep } from "../flows/flow-step.ts";
-import { isImpossible, isSatisfied } from "../flows/groups.ts";
+import { isImpossible } from "../flows/groups.ts";
 import { linksOf } from "../flows/member-links.ts";
 import { isWaitingForGroup } from "../flows/members.ts";
 import { obeyCancel } from "../flows/obeying.ts";
@@ -76,8 +76,7 @@ function eachMember(
 
 function skipIfImpossible(cascade: Cascade, record: ExecutionRecord): void {
 	const { member } = record;
-	if (member && isWaitingForGroup(record) && !isSatisfied(member.group) && isImpossible(member.group))
-		cascade.skip(record, member);
+	if (member && isWaitingForGroup(record) && isImpossible(member.group)) cascade.skip(record, member);
 }
 
 /** What is left to be done with the edges of a member. */
