@@ -2,9 +2,9 @@ import Type, { type Static } from "typebox";
 import { MAX_NODES } from "../kernel/flows/graph.ts";
 import { CANCEL_POLICIES } from "../kernel/records/flow.ts";
 import { EDGE_CONDITIONS } from "../kernel/records/links.ts";
-import { duration, integer, kind, namespace, text, wellFormedText } from "./fields.ts";
+import { duration, integer, kind, namespace, page, text, wellFormedText } from "./fields.ts";
 import { guardIds } from "./guards.ts";
-import { pageRequestFields } from "./pages.ts";
+
 import { tags } from "./tags.ts";
 import { shape } from "./validate.ts";
 
@@ -110,3 +110,8 @@ export const cancelFlowRequest = shape(
 	),
 );
 export type CancelFlowRequest = Static<typeof cancelFlowRequest.schema>;
+
+export const flowsPageRequest = shape(
+	Type.Object({ namespace: Type.Optional(namespace), kind: Type.Optional(kind), ...page }, strict),
+);
+export type FlowsPageRequest = Static<typeof flowsPageRequest.schema>;
