@@ -1,10 +1,9 @@
 import Type, { type Static } from "typebox";
+import { FLOW_STATES } from "../../kernel/flows/flow-state.ts";
 import { CANCEL_POLICIES } from "../../kernel/records/flow.ts";
 import { EDGE_CONDITIONS } from "../../kernel/records/links.ts";
 import { PUBLIC_STATES } from "../../kernel/state.ts";
 import { at, count, nextCursor, one, publicState, tags } from "./parts.ts";
-
-export const FLOW_STATES = ["open", "running", "blocked", "completed", "failed", "cancelled"] as const;
 
 const counts = Type.Object(
 	Object.fromEntries(PUBLIC_STATES.map((state) => [state, Type.Optional(count)])) as Record<
