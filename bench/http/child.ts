@@ -7,7 +7,7 @@ export interface ServerUsage {
 	cpuMicros: number;
 	/** Commits that brought bytes of their own. */
 	blobCommits: number;
-	/** In the heap and beside it. */
+	/** In the heap and beside it; 0 unless it was asked for. */
 	liveBytes: number;
 	residentBytes: number;
 }

@@ -3,7 +3,8 @@ import type { Line } from "../report.ts";
 import { appendAll, holdStreams, TOKEN } from "./appends.ts";
 import type { StreamsBench, StreamsTarget } from "./streams-bench.ts";
 
-const WARM_UP = 0.2;
+const WARM_UP = 0.5;
+const TURNS = 10;
 /** What a worker sends together of a handler that writes fifty tokens a second. */
 const JOINED = 10;
 
@@ -23,11 +24,12 @@ const LOADS: readonly Load[] = [
 
 interface Figures {
 	perSecond: number;
-	bare: number | undefined;
+	/** Not a number where there is nothing to compare with. */
+	bare: number;
 	cpuMicros: number;
 	perCommit: number;
-	/** That the store takes for a token. */
-	bytes: number | undefined;
+	/** That the store takes for a token, if it can tell. */
+	bytes: number;
 }
 
 /** How fast frames are appended, beside rows of the same bytes that nothing but the store is asked to append. */
@@ -42,16 +44,16 @@ async function linesOf(bench: StreamsBench, load: Load): Promise<Line[]> {
 	const all: Figures[] = [];
 	for (let round = 0; round <= rounds; round++) {
 		const target = await bench.open();
-		const figures = await measure(target, load, partitions);
+		const figures = await measure(target, load);
 		await target.close();
 		if (round === 0) continue;
 		all.push(figures);
 		const { perSecond, bare } = figures;
 		progress(
-			`  ${named(load)}, round ${round}: ${perSecond.toFixed(0)}${bare === undefined ? "" : ` of ${bare.toFixed(0)}`}`,
+			`  ${named(load)}, round ${round}: ${perSecond.toFixed(0)}${Number.isNaN(bare) ? "" : ` of ${bare.toFixed(0)}`}`,
 		);
 	}
-	const of = (name: keyof Figures): number => median(all.map((figures) => figures[name] ?? Number.NaN));
+	const of = (name: keyof Figures): number => median(all.map((figures) => figures[name]));
 	const figure = of("perSecond");
 	const limit = of("bare");
 	const place = { store, partitions };
@@ -85,29 +87,31 @@ async function linesOf(bench: StreamsBench, load: Load): Promise<Line[]> {
 const named = ({ streams, tokens }: Load): string =>
 	`append ${tokens === 1 ? "a token" : `${tokens} tokens`} to ${streams === 1 ? "one stream" : `${streams} streams`}`;
 
-async function measure(target: StreamsTarget, load: Load, partitions: number): Promise<Figures> {
-	const { streams, appends, tokens } = load;
+/** Some of ours, some bare ones, and so on: whatever else the machine does then, it does to both. */
+async function measure(target: StreamsTarget, { streams, appends, tokens }: Load): Promise<Figures> {
 	const { engine } = target;
 	const held = await holdStreams(target, streams);
 	await appendAll(target, held, appends * WARM_UP, tokens);
+	const bare = await target.bare?.(streams);
 	const bytesBefore = await target.bytes?.();
-	const microsBefore = await target.cpuMicros();
-	const before = { ...engine.counters };
-	const seconds = await appendAll(target, held, appends, tokens);
-	const cpuMicros = ((await target.cpuMicros()) - microsBefore) / appends;
-	const perCommit = appends / (engine.counters.commits - before.commits);
-	const bytes = await target.bytes?.();
-	const bareSeconds = await target.bare?.({
-		count: appends,
-		bytes: Buffer.from(TOKEN.repeat(tokens)),
-		perCommit: Math.max(1, Math.round(perCommit)),
-		atATime: Math.min(partitions, streams),
-	});
+	const commitsBefore = engine.counters.commits;
+	const rows = Array.from({ length: tokens }, () => Buffer.from(TOKEN));
+	const count = appends / TURNS;
+	let [seconds, bareSeconds, micros, perCommit] = [0, 0, 0, 1];
+	for (let turn = 1; turn <= TURNS; turn++) {
+		const microsBefore = await target.cpuMicros();
+		seconds += await appendAll(target, held, count, tokens);
+		micros += (await target.cpuMicros()) - microsBefore;
+		perCommit = (turn * count) / (engine.counters.commits - commitsBefore);
+		bareSeconds += (await bare?.append({ count, rows, perCommit: Math.round(perCommit) })) ?? Number.NaN;
+	}
+	await bare?.close();
+	const grown = ((await target.bytes?.()) ?? Number.NaN) - (bytesBefore ?? Number.NaN);
 	return {
 		perSecond: appends / seconds,
-		bare: bareSeconds === undefined ? undefined : appends / bareSeconds,
-		cpuMicros,
+		bare: appends / bareSeconds,
+		cpuMicros: micros / appends,
 		perCommit,
-		bytes: bytes === undefined || bytesBefore === undefined ? undefined : (bytes - bytesBefore) / (appends * tokens),
+		bytes: grown / (appends * tokens),
 	};
 }

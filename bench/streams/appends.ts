@@ -19,7 +19,8 @@ export async function holdStreams(
 ): Promise<HeldStream[]> {
 	const { executions, leases } = ff.backend;
 	const policy = maxFrames === undefined ? {} : { policy: { stream: { maxFrames } } };
-	await executions.createMany(Array.from({ length: count }, () => ({ kind: "writer", ...policy })));
+	// One by one, as they are submitted: those that come together would share a partition.
+	for (let n = 0; n < count; n++) await executions.create({ kind: "writer", ...policy });
 	const held: HeldStream[] = [];
 	while (held.length < count) {
 		const claimed = await leases.claim({

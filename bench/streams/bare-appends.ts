@@ -2,19 +2,24 @@ import BetterSqlite3 from "better-sqlite3";
 import { Redis } from "iovalkey";
 import { configure } from "../../src/store/sqlite/thread/open.ts";
 
-/** Appends as plain as the store can make them. */
+/** Appends as plain as a store can make them. */
 export interface BareAppends {
-	/** How many rows, and what is in each. */
 	count: number;
-	bytes: Uint8Array;
-	/** Rows that are written together, as many as share a commit of ours. */
+	/** A row each, that can be told apart. */
+	rows: readonly Uint8Array[];
+	/** Appends that a transaction writes together, as many as share a commit of ours. */
 	perCommit: number;
-	/** Commits that are on their way at a time. */
-	atATime: number;
 }
 
-/** Rows into a table without an index, in a file of the same kind, by a loop that checks nothing. Seconds. */
-export function bareSqliteAppends(file: string, { count, bytes, perCommit }: BareAppends): number {
+/** A store that nothing but such appends is asked of. */
+export interface BareStore {
+	/** Seconds. */
+	append(appends: BareAppends): Promise<number>;
+	close(): Promise<void>;
+}
+
+/** Rows into a table without an index, in a file of the same kind, by a loop that checks nothing. */
+export function bareSqlite(file: string): BareStore {
 	const db = new BetterSqlite3(file);
 	db.pragma("locking_mode = EXCLUSIVE");
 	configure(db, true);
@@ -22,44 +27,47 @@ export function bareSqliteAppends(file: string, { count, bytes, perCommit }: Bar
 	const insert = db.prepare("INSERT INTO frame (bytes) VALUES (?)");
 	const begin = db.prepare("BEGIN IMMEDIATE");
 	const end = db.prepare("COMMIT");
-	const startedAt = performance.now();
-	for (let n = 0; n < count; n += perCommit) {
-		begin.run();
-		for (let row = 0; row < Math.min(perCommit, count - n); row++) insert.run(bytes);
-		end.run();
-	}
-	const seconds = (performance.now() - startedAt) / 1000;
-	db.close();
-	return seconds;
+	return {
+		async append({ count, rows, perCommit }) {
+			const startedAt = performance.now();
+			for (let n = 0; n < count; n += perCommit) {
+				begin.run();
+				for (let one = 0; one < Math.min(perCommit, count - n); one++) for (const row of rows) insert.run(row);
+				end.run();
+			}
+			return (performance.now() - startedAt) / 1000;
+		},
+		async close() {
+			db.close();
+		},
+	};
 }
 
 const APPEND = `#!lua name=bench_streams
-redis.register_function('bench_append', function(keys, args)
-	for n = 1, #args do redis.call('RPUSH', keys[1], args[n]) end
-	return #args
-end)`;
+redis.register_function('bench_append', function(keys, args) return redis.call('RPUSH', keys[1], unpack(args)) end)`;
 
-/** Elements of lists, each list by calls of a function that come one after the other; a list for each that is on its way. Seconds. */
-export async function bareValkeyAppends(
-	url: string,
-	{ count, bytes, perCommit, atATime }: BareAppends,
-): Promise<number> {
-	const client = new Redis(url);
+/**
+ * A list for each writer, by calls of a function that does nothing else. What several call in one turn of the loop is sent
+ * together; for one alone that would only be a detour.
+ */
+export async function bareValkey(url: string, writers: number): Promise<BareStore> {
+	const client = new Redis(url, { enableAutoPipelining: writers > 1 });
 	await client.call("FUNCTION", "LOAD", "REPLACE", APPEND);
-	const row = Buffer.from(bytes);
-	let left = count;
-	const append = async (key: string) => {
-		while (left > 0) {
-			const rows = Math.min(perCommit, left);
-			left -= rows;
-			await client.call("FCALL", "bench_append", "1", key, ...Array.from({ length: rows }, () => row));
-		}
+	const keys = Array.from({ length: writers }, (_, n) => `bare-frames:${n}`);
+	return {
+		async append({ count, rows }) {
+			const elements = rows.map((row) => Buffer.from(row));
+			let left = count;
+			const appendTo = async (key: string) => {
+				while (left-- > 0) await client.call("FCALL", "bench_append", "1", key, ...elements);
+			};
+			const startedAt = performance.now();
+			await Promise.all(keys.map(appendTo));
+			return (performance.now() - startedAt) / 1000;
+		},
+		async close() {
+			await client.del(...keys);
+			client.disconnect();
+		},
 	};
-	const keys = Array.from({ length: atATime }, (_, n) => `bare-frames:${n}`);
-	const startedAt = performance.now();
-	await Promise.all(keys.map(append));
-	const seconds = (performance.now() - startedAt) / 1000;
-	await client.del(...keys);
-	client.disconnect();
-	return seconds;
 }

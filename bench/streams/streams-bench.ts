@@ -5,14 +5,14 @@ import type { Engine } from "../../src/engine/engine.ts";
 import type { FlowFabric } from "../../src/index.ts";
 import { openTarget, type StoreName } from "../target.ts";
 import { newStore, openOn, type ValkeyBench } from "../valkey/valkey-bench.ts";
-import { type BareAppends, bareSqliteAppends, bareValkeyAppends } from "./bare-appends.ts";
+import { type BareStore, bareSqlite, bareValkey } from "./bare-appends.ts";
 
 /** A FlowFabric of this process to measure streams on, and its store without one. */
 export interface StreamsTarget {
 	ff: FlowFabric;
 	engine: Engine;
-	/** The same bytes, appended to the store by nobody but this: seconds. Absent where there is nothing to compare with. */
-	bare?(appends: BareAppends): Promise<number>;
+	/** A store of the same kind for bare appends, by so many at a time. Absent where there is nothing to compare with. */
+	bare?(writers: number): Promise<BareStore>;
 	/** Bytes the store takes by now. Absent where that cannot be told. */
 	bytes?(): Promise<number>;
 	/** Microseconds of CPU used so far, that of the server included. */
@@ -63,7 +63,7 @@ async function openLocal(store: StoreName, partitions: number): Promise<StreamsT
 	if (store === "memory") return target;
 	return {
 		...target,
-		bare: async (appends) => bareSqliteAppends(join(folder, "bare.db"), appends),
+		bare: async () => bareSqlite(join(folder, "bare.db")),
 		bytes: async () => (await engine.store.checkUp?.())?.bytes ?? Number.NaN,
 	};
 }
@@ -81,7 +81,7 @@ export function valkeyStreams({ server, partitions, rounds, idleMs, progress }: 
 				ff,
 				engine,
 				close,
-				bare: (appends) => bareValkeyAppends(server.url, appends),
+				bare: (writers) => bareValkey(server.url, writers),
 				bytes: async () => (await server.usage()).bytes,
 				cpuMicros: async () => ownMicros() + (await server.usage()).micros,
 			};

@@ -1,7 +1,7 @@
 import { type IncomingMessage, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SseReader } from "../../src/client/sse-reader.ts";
-import { FlowFabric } from "../../src/index.ts";
+import { FlowFabric, type Run } from "../../src/index.ts";
 import { Child } from "../http/child.ts";
 import type { StreamsBench } from "./streams-bench.ts";
 
@@ -9,6 +9,8 @@ export const STUCK_TAILS = 8;
 /** Long ones: what the operating system keeps for a reader must soon be full. */
 const TEXT = "x".repeat(200);
 const WARM_UP_MS = 3000;
+/** Until what the operating system keeps for a reader is full, one that does not read looks like one that does. */
+const FILL_MS = 10_000;
 
 export interface StuckFigures {
 	/** Frames a second: while tails do not read, and before and after that. */
@@ -36,35 +38,23 @@ export async function stuckTails({ place, partitions, stuckMs }: StreamsBench): 
 }
 
 async function measure(ff: FlowFabric, server: Child, stuckMs: number): Promise<StuckFigures> {
-	let written = 0;
-	let isOver = false;
-	const worker = ff.worker({ concurrency: 1, handleSignals: false });
-	worker.handle("writer", async ({ stream }) => {
-		for (; !isOver; written++) await stream.write(`${written} ${TEXT}`);
-	});
-	await worker.start();
-	const run = await ff.submit("writer");
-	const rateDuring = async (ms: number): Promise<number> => {
-		const [from, startedAt] = [written, performance.now()];
-		await sleep(ms);
-		return ((written - from) * 1000) / (performance.now() - startedAt);
-	};
-
-	await rateDuring(WARM_UP_MS);
-	const before = await rateDuring(stuckMs / 2);
+	const writer = new Writer(ff);
+	await writer.start();
+	const { id } = await writer.begin();
+	const before = await writer.rateDuring(stuckMs / 2);
 	const usageBefore = await server.usageWithoutGarbage();
-	const path = `${server.address}/v1/executions/${run.id}/attempts/0/stream/tail`;
-	const tails = await Promise.all(Array.from({ length: STUCK_TAILS }, () => openUnread(path)));
-	const stuck = await rateDuring(stuckMs);
+	const path = `${server.address}/v1/executions/${id}/attempts/0/stream/tail`;
+	const [reading, ...others] = await Promise.all(Array.from({ length: STUCK_TAILS }, () => openUnread(path)));
+	await sleep(FILL_MS);
+	const stuck = await writer.rateDuring(stuckMs);
 	const usage = await server.usageWithoutGarbage();
-	const [reading, ...others] = tails;
 	for (const tail of others) tail.destroy();
-	const shown = readOn(reading as IncomingMessage);
-	const after = await rateDuring(stuckMs / 2);
-	isOver = true;
-	await run.wait();
-	const shownLater = await shown;
-	await worker.stop();
+	await writer.end();
+	const shownLater = await readOn(reading as IncomingMessage);
+	await writer.begin();
+	const after = await writer.rateDuring(stuckMs / 2);
+	await writer.end();
+	await writer.stop();
 	return {
 		stuck,
 		alone: (before + after) / 2,
@@ -72,6 +62,51 @@ async function measure(ff: FlowFabric, server: Child, stuckMs: number): Promise<
 		residentGrowth: usage.residentBytes - usageBefore.residentBytes,
 		shownLater,
 	};
+}
+
+/** Runs a handler that writes until it is told to end. */
+class Writer {
+	readonly #ff: FlowFabric;
+	readonly #worker: ReturnType<FlowFabric["worker"]>;
+	#run: Run | undefined;
+	#written = 0;
+	#isOver = false;
+
+	constructor(ff: FlowFabric) {
+		this.#ff = ff;
+		this.#worker = ff.worker({ concurrency: 1, handleSignals: false });
+		this.#worker.handle("writer", async ({ stream }) => {
+			for (; !this.#isOver; this.#written++) await stream.write(`${this.#written} ${TEXT}`);
+		});
+	}
+
+	start(): Promise<void> {
+		return this.#worker.start();
+	}
+
+	/** After a warm-up. */
+	async begin(): Promise<Run> {
+		this.#isOver = false;
+		this.#run = await this.#ff.submit("writer");
+		await sleep(WARM_UP_MS);
+		return this.#run;
+	}
+
+	/** Frames a second. */
+	async rateDuring(ms: number): Promise<number> {
+		const [from, startedAt] = [this.#written, performance.now()];
+		await sleep(ms);
+		return ((this.#written - from) * 1000) / (performance.now() - startedAt);
+	}
+
+	async end(): Promise<void> {
+		this.#isOver = true;
+		await this.#run?.result();
+	}
+
+	stop(): Promise<void> {
+		return this.#worker.stop();
+	}
 }
 
 /** A tail that is answered, and of which nothing is taken. */

@@ -64,7 +64,7 @@ async function linesOf(
 	);
 	const perToken = all.reduce((sum, { commitsPerToken }) => sum + commitsPerToken, 0) / all.length;
 	const place = { store, partitions };
-	const load = `${WRITERS} × 50 tokens/s to ${WRITERS * TAILS_EACH} tails ${where}`;
+	const load = `${WRITERS * TAILS_EACH} tails of ${WRITERS} × 50 tokens/s ${where}`;
 	return [
 		{ scenario: `${load}: lag p50`, ...place, figure: percentile(lags, 50), unit: "ms" },
 		{ scenario: `${load}: lag p99`, ...place, figure: percentile(lags, 99), unit: "ms" },

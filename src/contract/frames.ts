@@ -5,7 +5,7 @@ import { type FrameRequest, MAX_FRAME_BYTES } from "./streams.ts";
 /** What one frame must be beyond its shape; `at` is how a refusal names it. Gives how many bytes it carries. */
 export function checkFrame(frame: FrameRequest, at: string): number {
 	const { mode = "durable", text, payloadBase64, patch, ttlMs } = frame;
-	const given = [text, payloadBase64, patch].filter((each) => each !== undefined).length;
+	const given = Number(text !== undefined) + Number(payloadBase64 !== undefined) + Number(patch !== undefined);
 	if (given !== 1) throw invalid(at, "must have exactly one of text, payloadBase64 and patch");
 	if ((patch !== undefined) !== (mode === "summary"))
 		throw invalid(`${at}.mode`, "patch is what a summary frame carries, and nothing else");

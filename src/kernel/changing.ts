@@ -122,6 +122,7 @@ export function copyOf(attempt: Attempt): Attempt {
 	};
 	if (attempt.endedAt !== undefined) copy.endedAt = attempt.endedAt;
 	if (attempt.usedMs !== undefined) copy.usedMs = attempt.usedMs;
+	if (attempt.isRevoked !== undefined) copy.isRevoked = attempt.isRevoked;
 	if (attempt.failure !== undefined) copy.failure = attempt.failure;
 	if (attempt.result !== undefined) copy.result = attempt.result;
 	if (attempt.unknown !== undefined) copy.unknown = attempt.unknown;

@@ -99,8 +99,9 @@ const removeStreams: PartRemover = (tx, { id }, parts, most) => {
 		tx.put(key, left);
 		return { parts, count: most, isDone: false };
 	}
-	if (stream?.summary.total) tx.remove(summaryKey(id, attempt));
-	if (stream) tx.remove(key);
+	// One that cannot be read may have had a summary, and goes too.
+	if (!stream || stream.summary.total > 0) tx.remove(summaryKey(id, attempt));
+	tx.remove(key);
 	return { parts: { ...parts, streams: attempt }, count: 1, isDone: attempt === 0 };
 };
 

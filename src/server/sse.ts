@@ -3,6 +3,8 @@ import { errorBody, type FlowFabricError } from "../contract/errors.ts";
 
 /** Unsent bytes after which a reader counts as stuck and is let go; it comes back and reads on from where it was. */
 const MAX_UNSENT = 1024 * 1024;
+/** Characters that go out together: a write costs as much as dozens of small events. */
+const CHARS_PER_WRITE = 32 * 1024;
 
 /** One event stream to one reader. The last event, `close`, says why it ended; a comment now and then keeps it alive. */
 export class Tail {
@@ -35,8 +37,26 @@ export class Tail {
 	}
 
 	send(type: string, data: unknown, id?: string): void {
-		if (this.#ended) return;
-		this.#write(`${id === undefined ? "" : `id: ${id}\n`}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`);
+		if (!this.#ended) this.#write(eventText(type, data, id));
+	}
+
+	/** Many events, at the reader's pace; whoever else has something to do is let in between. */
+	async sendAll(type: string, events: readonly { id: string }[]): Promise<void> {
+		let text = "";
+		for (const event of events) {
+			text += eventText(type, event, event.id);
+			if (text.length < CHARS_PER_WRITE) continue;
+			await this.#sendText(text);
+			text = "";
+			await new Promise(setImmediate);
+		}
+		await this.#sendText(text);
+	}
+
+	async #sendText(text: string): Promise<void> {
+		if (this.#ended || text === "") return;
+		this.#write(text);
+		await this.drained();
 	}
 
 	beat(): void {
@@ -85,3 +105,6 @@ export class Tail {
 		this.#controller.abort();
 	}
 }
+
+const eventText = (type: string, data: unknown, id: string | undefined): string =>
+	`${id === undefined ? "" : `id: ${id}\n`}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`;

@@ -3,6 +3,7 @@ import { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import { VirtualClock } from "../virtual-clock.ts";
+import { EngineGroup } from "./engine-group.ts";
 
 /** A memory store that counts what is read of streams. */
 class CountingStore extends MemoryStore {
@@ -94,4 +95,30 @@ test("a tail that a store fails goes on with the next that asks", async () => {
 	await clock.settle();
 	expect((await page).frames).toMatchObject([{ text: "a" }]);
 	await backend.close();
+});
+
+test("a tail shows what was kept before it was asked for, also at a server that has not heard of it", async () => {
+	const group = new EngineGroup(1);
+	const one = await group.start("one");
+	const two = await group.start("two");
+	const { id } = await one.backend.executions.create({ kind: "job" });
+	const [claimed] = await one.backend.leases.claim({ workerId: "w", instanceId: "w-1" });
+	const fence = { leaseId: claimed?.lease.id ?? "", epoch: claimed?.lease.epoch ?? 0 };
+	const append = (text: string) => one.backend.leases.appendFrames(id, { fence, frames: [{ text }] });
+	const seen: (string | undefined)[] = [];
+	const followed = (async () => {
+		for await (const { frames } of two.backend.streams.follow(id, 0)) seen.push(...frames.map(({ text }) => text));
+	})();
+	await append("a");
+	await group.clock.settle();
+	two.isDeaf = true;
+	await append("b");
+	const { frames } = await two.backend.streams.tail(id, 0);
+	expect(frames.map(({ text }) => text)).toEqual(["a", "b"]);
+	await group.clock.settle();
+	expect(seen).toEqual(["a", "b"]);
+	await one.backend.leases.complete(id, { fence });
+	expect(await two.backend.streams.tail(id, 0)).toMatchObject({ closeReason: "completed" });
+	await followed;
+	for (const { engine } of group.members) await engine.close();
 });

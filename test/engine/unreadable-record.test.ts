@@ -50,3 +50,26 @@ test("lists and claims go past it and tell of it", async () => {
 	expect(faults).toMatchObject([{ about: "a record cannot be read", subjects: [id] }]);
 	await backend.close();
 });
+
+test("the record of a stream goes with its execution, also when it cannot be read", async () => {
+	const store = new MemoryStore(1, () => Date.now());
+	const before = new LocalBackend({ engine: new Engine({ store }), actor: "test", retentionMs: 0 });
+	await before.engine.start();
+	const { id } = await before.executions.create({ kind: "work" });
+	const [claimed] = await before.leases.claim({ workerId: "w", instanceId: "i" });
+	const fence = { leaseId: claimed?.lease.id ?? "", epoch: claimed?.lease.epoch ?? 0 };
+	await before.leases.appendFrames(id, { fence, frames: [{ text: "a" }, { mode: "summary", patch: { b: 1 } }] });
+	await before.leases.complete(id, { fence });
+	const [header] = (await store.scan(0, undefined, 100)).records.filter(({ key }) => key === `${id}/h0`);
+	const doc = JSON.stringify({ ...JSON.parse(header?.doc ?? ""), next: "seven" });
+	const unit = unitOf({ put: [{ key: `${id}/h0`, doc }] });
+	await store.commit(0, { engine: "hand", number: 1, at: Date.now(), units: [unit] });
+	const engine = new Engine({ store });
+	await engine.start();
+	const backend = new LocalBackend({ engine, actor: "test", retentionMs: 0 });
+	await expect(backend.streams.read(id, 0)).rejects.toMatchObject({ code: "corrupt_record" });
+	await backend.executions.delete(id);
+	const { records } = await store.scan(0, undefined, 100);
+	expect(records.map(({ key }) => key).filter((key) => key.startsWith(id))).toEqual([]);
+	await backend.close();
+});

@@ -59,6 +59,7 @@ const attempt = without(
 		startedAt: time,
 		endedAt: some(time),
 		usedMs: some(time),
+		isRevoked: some(fc.constant(true as const)),
 		failure: some(failure),
 		result: some(payload),
 		unknown: some(later),

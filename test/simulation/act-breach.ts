@@ -31,7 +31,11 @@ export async function breach(calm: Calm): Promise<void> {
 	calm.claimEverywhere(tenant, "w2", ANYWHERE, [], 1000);
 	for (const { id } of running) {
 		const isTold = () => hasHeard(calm, id, onHard);
-		calm.require(await stage.until(isTold, PATIENCE_MS), `${id} holds ${budget}, was to ${onHard}, and was not told`);
+		// It is one step for the budget and one for each holder, and every one of them may be slow.
+		calm.require(
+			await stage.until(isTold, 2 * PATIENCE_MS),
+			`${id} holds ${budget}, was to ${onHard}, and was not told`,
+		);
 	}
 	await checkRenewals(calm, tenant, running, onHard);
 	await checkGranted(calm, tenant, granted?.grantId ?? "", granted?.executionId ?? "", onHard);

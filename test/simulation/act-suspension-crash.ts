@@ -1,13 +1,10 @@
-import type { LocalBackend } from "../../src/engine/local-backend.ts";
 import { kernel } from "../../src/kernel/kernel.ts";
 import type { ExecutionRecord } from "../../src/kernel/records/execution.ts";
 import type { Unit } from "../../src/store/port.ts";
 import type { Calm } from "./closing-acts.ts";
-import type { Heard } from "./cluster.ts";
-import type { Stage } from "./stage.ts";
+import { insist } from "./insist.ts";
 import { type Point, strikeAt } from "./strike-at.ts";
 import { asTenant } from "./tenants.ts";
-import { Violation } from "./violation.ts";
 
 const executionsOf = (unit: Unit): ExecutionRecord[] =>
 	unit.put.flatMap(({ key, doc }) =>
@@ -22,9 +19,6 @@ const POINTS: Record<string, Point> = {
 	"signal and reply": (unit) => writes(unit, /^ex_\w+\/s/),
 	"resume and claim": (unit) => writes(unit, /^ex_\w+\/s/) && executionsOf(unit).some((each) => !each.suspension),
 };
-
-/** Until engines that stood still go on, and others take over. */
-const MOST_MS = 30_000;
 
 /** An engine dies, or stands still, in the middle of a wait: whoever hears nothing says it again, and nothing is done twice. */
 export async function suspensionCrash(calm: Calm): Promise<void> {
@@ -64,22 +58,4 @@ export async function suspensionCrash(calm: Calm): Promise<void> {
 	network.onApplied = undefined;
 	await stage.world.runUntil(Math.max(stage.world.time, stage.awakeFrom + 500));
 	if (struck.isStruck) stage.note("engines lost in a wait");
-}
-
-/** Asks one engine after the other until one has answered. */
-async function insist<T>(stage: Stage, question: (backend: LocalBackend) => Promise<T>): Promise<T> {
-	const end = stage.world.time + MOST_MS;
-	while (stage.world.time < end) {
-		let heard: Heard<T> | undefined;
-		stage.call(question, (answer) => {
-			heard ??= answer;
-		});
-		await stage.until(() => heard !== undefined, 1500);
-		const { kind } = heard ?? { kind: "unknown" };
-		if (heard?.kind === "ok") return heard.value;
-		if (kind === "refused") break;
-		await stage.world.runUntil(stage.world.time + 200);
-		stage.raise();
-	}
-	throw new Violation(`asked again and again, and got no answer: ${question}`);
 }

@@ -4,6 +4,7 @@ import type { Caller } from "../../src/engine/calls/session.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import type { TickOutcome } from "../../src/kernel/ticking.ts";
+import { plantInReaders, type StreamBugs } from "./stream-bugs.ts";
 import { plantInTokens, type SuspensionBugs } from "./suspension-bugs.ts";
 
 /** Bugs the calls, or what an engine remembers between them, can have. */
@@ -15,13 +16,14 @@ export interface BackendBugs {
 }
 
 /** The interface of an engine, with the bugs that are planted in it. */
-export function backendOn(engine: Engine, bugs: BackendBugs & SuspensionBugs): LocalBackend {
+export function backendOn(engine: Engine, bugs: BackendBugs & SuspensionBugs & StreamBugs): LocalBackend {
 	const backend = new LocalBackend({ engine, actor: "operator", retentionMs: 86_400_000 });
 	if (bugs.readsFromCache) remember(backend);
 	if (bugs.registryFromCache) rememberWorkers(engine);
 	if (bugs.readersUnbound) unbindReaders(backend);
 	if (bugs.errandAwaited) awaitErrands(engine);
 	plantInTokens(engine, bugs);
+	plantInReaders(backend, bugs);
 	return backend;
 }
 

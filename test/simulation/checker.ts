@@ -14,6 +14,7 @@ import type { IntermediateStates } from "./intermediate-states.ts";
 import { LaneWatch } from "./lane-watch.ts";
 import { oneRecord } from "./one-record.ts";
 import type { SimPartition } from "./sim-store.ts";
+import { StreamWatch } from "./stream-watch.ts";
 import { SuspensionWatch } from "./suspension-watch.ts";
 import { checkList, checkTenant } from "./tenant-watch.ts";
 import { type Group, type Journal, resetsKey } from "./test-rules.ts";
@@ -55,6 +56,7 @@ export class Checker {
 	readonly workers: WorkerWatch;
 	readonly guards: GuardWatch;
 	readonly suspensions = new SuspensionWatch();
+	readonly streams = new StreamWatch();
 	/** Told of every event as it is stored. */
 	onEvent: ((event: ExecutionEvent, before: ExecutionRecord | undefined) => void) | undefined;
 
@@ -74,6 +76,7 @@ export class Checker {
 		this.workers.observe(unit);
 		this.guards.observe(partition, unit, this.#docs);
 		this.suspensions.observe(unit);
+		const passed = new Map<string, readonly (ExecutionRecord | undefined)[]>();
 		for (const key of unit.removed) {
 			const before = this.#docs.get(key);
 			this.#docs.delete(key);
@@ -83,6 +86,7 @@ export class Checker {
 			this.removed.add(key);
 			this.guards.judge(key, undefined);
 			this.suspensions.judge(key, unit, [undefined], time);
+			passed.set(key, [undefined]);
 		}
 		for (const { key, doc } of unit.put) this.#checkLaterFields(key, doc);
 		for (const { key, doc } of unit.put) {
@@ -100,9 +104,12 @@ export class Checker {
 				this.#checkExecution(key, record, own, time);
 				this.guards.judge(key, record);
 				this.suspensions.judge(key, unit, [...states, record], time);
+				passed.set(key, [...states, record]);
 			}
 			this.#docs.set(key, doc);
 		}
+		const statesOf = (id: string) => passed.get(id) ?? [this.#current(id)];
+		this.streams.observe(unit, events, statesOf, this.#world.moment, time);
 		this.guards.checkLive();
 		for (const { type, actor, namespace, executionId, leaseId, grantId } of events) {
 			if (type === "granted") {

@@ -4,6 +4,7 @@ import type { GuardKeepers } from "./guard-keepers.ts";
 import { type Held, leaseRequests } from "./lease-requests.ts";
 import type { Stage } from "./stage.ts";
 import type { Steppers } from "./steppers.ts";
+import type { StreamWriters } from "./stream-writers.ts";
 import type { Suspenders } from "./suspenders.ts";
 import { asTenant, CAPABILITIES, LANES, otherThan, type Tenant } from "./tenants.ts";
 import { Violation } from "./violation.ts";
@@ -15,15 +16,24 @@ export class Claimants {
 	readonly #keepers: GuardKeepers;
 	readonly #suspenders: Suspenders;
 	readonly #steppers: Steppers;
+	readonly #writers: StreamWriters;
 	#held: Held[] = [];
 	readonly #former: Held[] = [];
 
-	constructor(stage: Stage, fleet: Fleet, keepers: GuardKeepers, suspenders: Suspenders, steppers: Steppers) {
+	constructor(
+		stage: Stage,
+		fleet: Fleet,
+		keepers: GuardKeepers,
+		suspenders: Suspenders,
+		steppers: Steppers,
+		writers: StreamWriters,
+	) {
 		this.#stage = stage;
 		this.#fleet = fleet;
 		this.#keepers = keepers;
 		this.#suspenders = suspenders;
 		this.#steppers = steppers;
+		this.#writers = writers;
 	}
 
 	claim(waitMs: number): void {
@@ -151,6 +161,7 @@ export class Claimants {
 		const { random, world } = this.#stage;
 		if (random.chance(0.3)) this.#steppers.recall(held.id);
 		if (random.chance(0.3)) this.#steppers.record(held);
+		if (random.chance(0.5)) this.#writers.append(held);
 		if (random.chance(0.4)) this.#suspenders.createWaitpoint(held);
 		world.after(random.pick([0, 10, 100, 400]), () => {
 			if (this.#held.includes(held)) this.#suspend(held);
@@ -167,6 +178,7 @@ export class Claimants {
 		if (random.chance(0.2)) this.#keepers.spend(held);
 		if (random.chance(0.15)) this.#suspenders.createWaitpoint(held);
 		if (random.chance(0.2)) this.#steppers.record(held);
+		if (random.chance(0.35)) this.#writers.append(held);
 		if (random.chance(0.25)) return this.#suspend(held);
 		const op = random.weighted({ complete: 8, renew: 8, fail: 4, release: 2, delay: 2, progress: 2, cancel: 1 });
 		const request = leaseRequests[op](held, random);
@@ -174,6 +186,16 @@ export class Claimants {
 		if (op !== "renew" && op !== "progress") this.#letGo(held);
 		// The reply may be late or lost, so the worker says it again, perhaps to another engine.
 		if (random.chance(0.3)) this.#stage.ask(op, held.id, request.command, request.call);
+	}
+
+	/** A worker tells what it does, or a former one what it did. */
+	tell(): void {
+		const { random } = this.#stage;
+		const from = random.chance(0.15) ? this.#former : this.#held;
+		if (from.length === 0) return;
+		const held = random.pick(from);
+		this.#writers.append(held);
+		if (random.chance(0.1)) this.#stage.revoke(held.id);
 	}
 
 	/** Whoever need not wait goes on, perhaps to the next wait. */

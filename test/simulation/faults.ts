@@ -73,7 +73,7 @@ export function appease(stage: Stage): void {
 	for (const partition of network.partitions) heal(partition);
 	stage.awakeFrom = Math.max(0, ...cluster.nodes.map(({ host }) => host.pausedUntil));
 	cluster.nodes.forEach((node, slot) => {
-		node.host.pausedUntil = 0;
+		node.host.wake();
 		if (!node.host.alive) cluster.start(slot);
 	});
 }

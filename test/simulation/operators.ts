@@ -37,7 +37,7 @@ export class Operators {
 				);
 			}
 			case "revokeLease":
-				return stage.ask("revokeLease", id, command, (backend) => backend.executions.revokeLease(id));
+				return stage.revoke(id);
 			case "replay": {
 				const keepSteps = random.chance(0.5);
 				return stage.ask("replay", id, { ...command, keepSteps }, (backend) =>

@@ -10,6 +10,8 @@ import { queueTimeout } from "./act-queue-timeout.ts";
 import { quotaTurns } from "./act-quota-turns.ts";
 import { rate } from "./act-rate.ts";
 import { signals } from "./act-signals.ts";
+import { streamCrash } from "./act-stream-crash.ts";
+import { streamEnds } from "./act-stream-ends.ts";
 import { stuckHead } from "./act-stuck-head.ts";
 import { suspensionCrash } from "./act-suspension-crash.ts";
 import { suspensionTimeouts } from "./act-suspension-timeouts.ts";
@@ -27,6 +29,8 @@ import { Operators } from "./operators.ts";
 import { Senders } from "./senders.ts";
 import { type Bugs, Stage } from "./stage.ts";
 import { Steppers } from "./steppers.ts";
+import { StreamReaders } from "./stream-readers.ts";
+import { StreamWriters } from "./stream-writers.ts";
 import { Submitters } from "./submitters.ts";
 import { Suspenders } from "./suspenders.ts";
 import { takeOver } from "./take-over.ts";
@@ -35,6 +39,9 @@ import { Violation } from "./violation.ts";
 
 /** Enough for the slow sweep of every engine, which is the last net under all that was missed. */
 const DRAIN_ROUNDS = 900;
+
+/** Within this every engine has looked at what it may have missed. */
+const SWEPT_MS = 310_000;
 
 /** Acts at the end of a history, out of all there are. */
 const ACTS = 6;
@@ -51,6 +58,7 @@ export class Scenario {
 	readonly #keepers: GuardKeepers;
 	readonly #senders: Senders;
 	readonly #approvers: Approvers;
+	readonly #readers: StreamReaders;
 
 	constructor(seed: number, bugs: Bugs) {
 		const stage = new Stage(seed, bugs);
@@ -60,7 +68,15 @@ export class Scenario {
 		this.#keepers = new GuardKeepers(stage);
 		const mailbox = new Mailbox();
 		const suspenders = new Suspenders(stage, mailbox);
-		this.#claimants = new Claimants(stage, this.#fleet, this.#keepers, suspenders, new Steppers(stage));
+		this.#claimants = new Claimants(
+			stage,
+			this.#fleet,
+			this.#keepers,
+			suspenders,
+			new Steppers(stage),
+			new StreamWriters(stage),
+		);
+		this.#readers = new StreamReaders(stage, this.#submitters.known);
 		this.#senders = new Senders(stage, mailbox);
 		this.#approvers = new Approvers(stage, mailbox, this.#submitters.known);
 		this.#operators = new Operators(stage, this.#submitters.known);
@@ -98,7 +114,10 @@ export class Scenario {
 			this.#act();
 			await this.#advance();
 			this.#stage.raise();
-			if (step % 50 === 49) for (const partition of network.partitions) checker.checkIndex(partition);
+			if (step % 50 === 49) {
+				for (const partition of network.partitions) checker.checkIndex(partition);
+				checker.streams.checkStored(network.partitions);
+			}
 			if (cluster.hasShifted()) this.#stage.note("partitions changed hands");
 		}
 	}
@@ -114,7 +133,9 @@ export class Scenario {
 	#act(): void {
 		const { random } = this.#stage;
 		const weights = { create: 20, claim: 22, grant: 8, hold: 38, operate: 8, read: 8, test: 16, fault: 6 };
-		switch (random.weighted({ ...weights, lane: 4, worker: 6, look: 5, guard: 14, send: 20, approve: 6 })) {
+		switch (
+			random.weighted({ ...weights, lane: 4, worker: 6, look: 5, guard: 14, send: 20, approve: 6, tell: 25, tail: 14 })
+		) {
 			case "create":
 				return this.#submitters.create();
 			case "claim":
@@ -133,6 +154,10 @@ export class Scenario {
 				return this.#senders.act();
 			case "approve":
 				return this.#approvers.act();
+			case "tell":
+				return this.#claimants.tell();
+			case "tail":
+				return this.#readers.act();
 			case "operate":
 				return this.#operators.operate();
 			case "read":
@@ -161,6 +186,9 @@ export class Scenario {
 		for (const tenant of TENANTS) this.#lanes.askAll(tenant, "resume");
 		await stage.world.runUntil(stage.world.time + 3000);
 		stage.checker.guards.checkAtRest();
+		// Who was not told of the end, because that was lost, hears of it with the next sweep.
+		await stage.until(() => this.#readers.areAllDone, SWEPT_MS);
+		this.#readers.checkEnded();
 	}
 
 	/** First all of one tenant, while the lanes of the other are paused, or on their way to it. */
@@ -203,7 +231,7 @@ export class Scenario {
 		const calm = new Calm(stage);
 		const acts = [arrival, pause, grant, turns, errand, hotGuard, outage];
 		acts.push(admissionCrash, breach, queueTimeout, quotaTurns, rate, stuckHead);
-		acts.push(signals, suspensionCrash, suspensionTimeouts);
+		acts.push(signals, suspensionCrash, suspensionTimeouts, streamCrash, streamEnds);
 		for (let n = 0; n < ACTS; n++) {
 			const [act] = acts.splice(stage.random.integer(0, acts.length - 1), 1);
 			await act?.(calm);
@@ -226,6 +254,8 @@ export class Scenario {
 		}
 		this.#senders.checkKept();
 		checker.suspensions.checkNoTrace(stage.network.partitions);
+		checker.streams.checkStored(stage.network.partitions);
+		this.#readers.checkEnded();
 		for (const partition of stage.network.partitions) checker.checkIndex(partition);
 	}
 }

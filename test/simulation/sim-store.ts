@@ -40,6 +40,7 @@ export interface StoreBugs {
 	onlyLatestBatchKept?: boolean;
 	timeUnchecked?: boolean;
 	noTurns?: boolean;
+	fenceApart?: boolean;
 }
 
 /** A partition that is watched by the checker and may carry planted bugs. */
@@ -107,12 +108,17 @@ export class SimPartition extends MemoryPartition {
 			...(this.#bugs.checksOnlyWrites && writes.size > 0
 				? { expected: unit.expected.filter(([key]) => writes.has(key)) }
 				: undefined),
+			...(this.#bugs.fenceApart && unit.blobs.some(({ key }) => isChunk(key))
+				? { expected: unit.expected.filter(([key]) => key.includes("/") || writes.has(key)) }
+				: undefined),
 		};
 		const lost = super.lostOn(seen, engine, time, clock);
 		if (!lost) this.onApplied?.(unit, time, engine);
 		return lost;
 	}
 }
+
+const isChunk = (key: string): boolean => /^ex_\w+\/f/.test(key);
 
 export interface SimNetwork {
 	world: World;

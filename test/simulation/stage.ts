@@ -9,13 +9,21 @@ import { IntermediateStates } from "./intermediate-states.ts";
 import { Random } from "./random.ts";
 import { type SchedulingBugs, withSchedulingBugs } from "./scheduling-bugs.ts";
 import { noFaults, type SimNetwork, SimPartition, type StoreBugs } from "./sim-store.ts";
+import { type StreamBugs, withStreamBugs } from "./stream-bugs.ts";
 import { type SuspensionBugs, withSuspensionBugs } from "./suspension-bugs.ts";
 import { TENANTS, type Tenant } from "./tenants.ts";
 import { type KernelBugs, simulatedKernel } from "./test-rules.ts";
 import { Violation } from "./violation.ts";
 import { settled, World } from "./world.ts";
 
-export type Bugs = StoreBugs & KernelBugs & SchedulingBugs & AdmissionBugs & SuspensionBugs & BackendBugs & RunnerBugs;
+export type Bugs = StoreBugs &
+	KernelBugs &
+	SchedulingBugs &
+	AdmissionBugs &
+	SuspensionBugs &
+	StreamBugs &
+	BackendBugs &
+	RunnerBugs;
 
 /** Bugs of running commands while batches are on their way, and of telling that the store is gone. */
 export interface RunnerBugs {
@@ -78,7 +86,8 @@ export class Stage {
 		};
 		const engines = this.hot ? 3 : random.integer(1, 3);
 		const latencies = this.hot ? [0.5, 15, 25] : Array.from({ length: engines }, () => random.pick([0.2, 2, 15]));
-		const rules = withSuspensionBugs(withAdmissionBugs(withSchedulingBugs(simulatedKernel(bugs), bugs), bugs), bugs);
+		const scheduling = withAdmissionBugs(withSchedulingBugs(simulatedKernel(bugs), bugs), bugs);
+		const rules = withStreamBugs(withSuspensionBugs(scheduling, bugs), bugs);
 		this.cluster = new Cluster(
 			this.network,
 			intermediate.recordIn(rules),
@@ -89,6 +98,7 @@ export class Stage {
 		);
 		this.checker.guards.onSeen = (what) => this.note(what);
 		this.checker.suspensions.onSeen = (what) => this.note(what);
+		this.checker.streams.onSeen = (what) => this.note(what);
 		this.checker.onEvent = ({ type, reason }, before) => {
 			this.note(type === "blocked" || type === "unblocked" ? `${type} ${reason}` : type);
 			if (type === "claimed" && before?.grant) this.note("grant accepted");
@@ -138,6 +148,12 @@ export class Stage {
 				heard.kind === "ok" ? { ok: true, ...heard.value } : { ok: false, code: heard.code, details: {} };
 			this.checker.checkReply(op, { ...command, executionId: id }, reply, since);
 		});
+	}
+
+	/** An operator takes away whatever lease there is. */
+	revoke(id: string): void {
+		const command = { op: "revokeLease", actor: "operator" };
+		this.ask("revokeLease", id, command, (backend) => backend.executions.revokeLease(id));
 	}
 
 	settle<T>(promise: Promise<T>, then: (value: T) => void): void {

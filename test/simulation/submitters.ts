@@ -58,6 +58,7 @@ export class Submitters {
 				...(keyed ? { dedupWindowMs: 4000 } : undefined),
 				...(random.chance(0.4) || keyed ? { retentionMs: 1500 } : undefined),
 				...(random.chance(0.1) ? { maxSignals: 2 } : undefined),
+				...(random.chance(0.2) ? { stream: { maxFrames: random.pick([1, 20, 70]) } } : undefined),
 				...(random.chance(0.1) ? { suspension: { defaultTimeoutMs: 700, timeoutBehavior: "escalate" } } : undefined),
 				...(keyed
 					? undefined

@@ -123,7 +123,8 @@ export class WatchedParts {
 		for (const [other, { key, generation, number, closedAt, expiresAt }] of this.waitpoints) {
 			if (other === id) continue;
 			this.#require(number !== fresh.number, `${other} and ${id} are both number ${number}`);
-			if (key !== fresh.key || generation !== fresh.generation || closedAt > 0) continue;
+			// What came after it, in the same unit, is judged by itself.
+			if (key !== fresh.key || generation !== fresh.generation || closedAt > 0 || number > fresh.number) continue;
 			this.#require(expiresAt > 0 && expiresAt <= time, `${other} is open under ${key}, and ${id} was made`);
 		}
 	}

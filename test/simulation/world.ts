@@ -48,10 +48,17 @@ export class Host implements Clock {
 	}
 
 	pause(ms: number, clockStops: boolean): void {
-		this.pausedUntil = this.world.time + ms;
+		// What was put off until the end of a longer pause still comes then.
+		this.pausedUntil = Math.max(this.pausedUntil, this.world.time + ms);
 		if (!clockStops) return;
 		this.#asleep = this.#slept();
 		this.#lastSleep = { from: this.world.time, until: this.pausedUntil };
+	}
+
+	/** Ends whatever pause it is in. */
+	wake(): void {
+		this.pausedUntil = 0;
+		this.#lastSleep.until = Math.min(this.#lastSleep.until, this.world.time);
 	}
 
 	die(): void {

@@ -87,13 +87,14 @@ export async function shownFrames(
 	range: FrameRange,
 ): Promise<{ frames: Frame[]; nextFrom: string | undefined }> {
 	const frames: Frame[] = [];
-	let bytes = 0;
-	let count = 0;
+	let [bytes, count, decoded] = [0, 0, 0];
 	const walk = new ChunkWalk(chunksFrom(stream, range));
 	while (walk.next !== undefined && (frames.length === 0 || bytes < PAGE_BYTES)) {
 		const fitting = count === 0 ? CHUNKS_AT_FIRST : Math.ceil((count * PAGE_BYTES) / (bytes + 1));
-		// As many as may be needed, if each has but one frame.
-		const step = walk.take(Math.min(CHUNKS_AT_ONCE, fitting, range.limit + 1 - frames.length));
+		// As many as are needed, if the next have as many frames each as those before.
+		const perChunk = Math.max(1, decoded / Math.max(1, count));
+		const needed = Math.ceil((range.limit + 1 - frames.length) / perChunk);
+		const step = walk.take(Math.min(CHUNKS_AT_ONCE, fitting, needed));
 		count += step.length;
 		const keys = step.map(({ chunk, mode }) => chunkKey(name.id, name.attempt, chunk, mode));
 		const { blobs, time } = await runner.ask((store, partition) => store.readBlobs(partition, keys));
@@ -107,6 +108,7 @@ export async function shownFrames(
 				return [];
 			}
 		});
+		decoded += found.length;
 		for (const frame of found.sort(comparePositions)) {
 			if (!isWithin(frame, range) || !isShown(frame, stream, maxFrames, time)) continue;
 			if (frames.length === range.limit) return { frames, nextFrom: frameId(frame) };
@@ -180,16 +182,10 @@ const isWithin = (frame: Frame, { from, after, to }: FrameRange): boolean =>
 export function viewOf(frame: Frame, attempt: number): FrameView {
 	const { at, mode, epoch, t, x, b, p, q } = frame;
 	const type = t ?? (x !== undefined ? "text" : b !== undefined ? "data" : "patch");
-	return {
-		id: frameId(frame),
-		at,
-		type,
-		mode,
-		attempt,
-		epoch,
-		...(x === undefined ? undefined : { text: x }),
-		...(b === undefined ? undefined : { payloadBase64: b }),
-		...(p === undefined ? undefined : { patch: p }),
-		...(q === undefined ? undefined : { seq: q }),
-	};
+	const view: FrameView = { id: frameId(frame), at, type, mode, attempt, epoch };
+	if (x !== undefined) view.text = x;
+	if (b !== undefined) view.payloadBase64 = b;
+	if (p !== undefined) view.patch = p;
+	if (q !== undefined) view.seq = q;
+	return view;
 }

@@ -21,18 +21,28 @@ export function givenFrames(frames: readonly FrameRequest[]): GivenFrame[] {
 	});
 }
 
-function givenFrame({ type, mode = "durable", text, payloadBase64, patch, seq, ttlMs }: FrameRequest): GivenFrame {
-	const stored: StoredFrame = {};
-	if (type !== undefined) stored.t = type;
-	if (text !== undefined) stored.x = text;
-	if (payloadBase64 !== undefined) stored.b = payloadBase64;
-	if (patch !== undefined) stored.p = patch;
-	if (seq !== undefined) stored.q = seq;
-	if (mode === "best_effort") stored.e = ttlMs ?? DEFAULT_TTL_MS;
-	const kept: GivenFrame = { mode, text: JSON.stringify(stored) };
+function givenFrame(frame: FrameRequest): GivenFrame {
+	const { mode = "durable", patch, seq, ttlMs } = frame;
+	const shownMs = mode === "best_effort" ? (ttlMs ?? DEFAULT_TTL_MS) : undefined;
+	const kept: GivenFrame = { mode, text: textOf(frame, shownMs) };
 	if (seq !== undefined) kept.seq = seq;
 	// A copy: whoever calls in this process may change its own before the rule runs.
 	if (patch !== undefined) kept.patch = JSON.parse(JSON.stringify(patch)) as Json;
-	if (stored.e !== undefined) kept.ttlMs = stored.e;
+	if (shownMs !== undefined) kept.ttlMs = shownMs;
 	return kept;
+}
+
+/** A `StoredFrame` as JSON, joined from its members: most frames are a text and a number, and there are many of them. */
+function textOf({ type, text, payloadBase64, patch, seq }: FrameRequest, shownMs: number | undefined): string {
+	let members = "";
+	const add = (name: keyof StoredFrame, json: string) => {
+		members += `${members === "" ? "" : ","}"${name}":${json}`;
+	};
+	if (type !== undefined) add("t", JSON.stringify(type));
+	if (text !== undefined) add("x", JSON.stringify(text));
+	if (payloadBase64 !== undefined) add("b", JSON.stringify(payloadBase64));
+	if (patch !== undefined) add("p", JSON.stringify(patch));
+	if (seq !== undefined) add("q", String(seq));
+	if (shownMs !== undefined) add("e", String(shownMs));
+	return `{${members}}`;
 }

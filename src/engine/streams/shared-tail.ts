@@ -28,6 +28,8 @@ export class SharedTail {
 	#state: StreamState | undefined;
 	/** Something may have changed that was not read yet. */
 	#isStale = true;
+	/** Somebody has asked since it was last read, and is to be shown what was kept before, whoever heard of that. */
+	#isAsked = false;
 	#reading: Promise<void> | undefined;
 	#users = 0;
 
@@ -53,6 +55,7 @@ export class SharedTail {
 
 	enter(): void {
 		this.#users += 1;
+		this.#isAsked = true;
 	}
 
 	leave(): void {
@@ -99,7 +102,7 @@ export class SharedTail {
 	 */
 	async #refresh(): Promise<StreamState> {
 		if (this.#reading) await this.#reading;
-		if (this.#reading || this.#isStale || !this.#state) await this.#begin();
+		if (this.#reading || this.#isStale || this.#isAsked || !this.#state) await this.#begin();
 		return this.#state as StreamState;
 	}
 
@@ -112,7 +115,8 @@ export class SharedTail {
 	}
 
 	async #read(): Promise<void> {
-		this.#isStale = false;
+		const before = this.#isStale ? undefined : this.#state;
+		this.#isStale = this.#isAsked = false;
 		try {
 			const state = await readStream(this.#session, this.#name);
 			// What was there before anybody followed is for each to read: it may be long.
@@ -123,6 +127,8 @@ export class SharedTail {
 				isMore = nextFrom !== undefined;
 			}
 			this.#state = state;
+			// Nobody here was told of that.
+			if (before && isBehind(before, state)) this.#wake();
 		} catch (error) {
 			this.#isStale = true;
 			throw error;
@@ -155,6 +161,10 @@ export class SharedTail {
 		this.#waiting.clear();
 	}
 }
+
+/** Whether more is known by now. */
+const isBehind = (before: StreamState, { stream, closing }: StreamState): boolean =>
+	before.stream.next !== stream.next || before.closing?.closedAt !== closing?.closedAt;
 
 /** About how much it takes to remember a frame. */
 const lengthOf = ({ text, payloadBase64, patch }: FrameView): number =>

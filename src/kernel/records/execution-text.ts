@@ -87,10 +87,11 @@ function laterText(fields: LaterFields): string {
 }
 
 function attemptText(attempt: Attempt): string {
-	const { endedAt, usedMs, failure, result } = attempt;
+	const { endedAt, usedMs, isRevoked, failure, result } = attempt;
 	let text = `{"index":${attempt.index},"type":"${attempt.type}","state":"${attempt.state}","workerId":${quotedName(attempt.workerId)},"instanceId":${quotedName(attempt.instanceId)},"startedAt":${attempt.startedAt}`;
 	if (endedAt !== undefined) text += `,"endedAt":${endedAt}`;
 	if (usedMs !== undefined) text += `,"usedMs":${usedMs}`;
+	if (isRevoked !== undefined) text += `,"isRevoked":${isRevoked}`;
 	if (failure !== undefined) text += `,"failure":${JSON.stringify(failure)}`;
 	if (result !== undefined) text += `,"result":${payloadText(result)}`;
 	if (attempt.unknown !== undefined) text += laterText(attempt.unknown);
@@ -162,6 +163,7 @@ const ATTEMPT_FIELDS = fieldsOf<Required<Attempt>>({
 	startedAt: true,
 	endedAt: true,
 	usedMs: true,
+	isRevoked: true,
 	failure: true,
 	result: true,
 });

@@ -32,6 +32,8 @@ export interface Attempt {
 	endedAt?: number;
 	/** Time spent under leases that are over; `attemptMs` counts this and the live lease, nothing else. */
 	usedMs?: number;
+	/** Somebody took its lease away. */
+	isRevoked?: true;
 	failure?: Failure;
 	result?: Payload;
 	unknown?: LaterFields;

@@ -120,20 +120,21 @@ function keepMode(append: Append, stream: StreamRecord, mode: FrameMode): Stream
 	const { tx, record, chunk, frames, now } = append;
 	const placed: PlacedFrame[] = [];
 	let ttlMs = 0;
-	for (const [place, frame] of frames.entries()) {
-		if (frame.mode !== mode) continue;
+	frames.forEach((frame, place) => {
+		if (frame.mode !== mode) return;
 		placed.push({ place, text: frame.text });
 		ttlMs = Math.max(ttlMs, frame.ttlMs ?? 0);
-	}
+	});
 	const before = logOf(stream, mode);
 	// Frames of other modes are a chance to let go of what is over.
 	if (placed.length === 0) return trimmed(append, stream, mode, before, Number.POSITIVE_INFINITY);
 	tx.putBlob({ key: keyOf(append, chunk, mode), bytes: encodeChunk(now, record.epoch, before.total, placed) });
-	const rate = mode === "best_effort" ? rateWith(stream.rate, placed.length, now) : stream.rate;
+	const isRated = mode === "best_effort";
+	const rate = isRated ? rateWith(stream.rate, placed.length, now) : stream.rate;
 	const most = mostOf(mode, record.policy.stream?.maxFrames ?? DEFAULT_MAX_FRAMES, rate, ttlMs);
 	const until = ttlMs > 0 ? now + ttlMs : 0;
 	const log = addChunk(before, { from: chunk, to: chunk, frames: placed.length, until }, most);
-	return trimmed(append, amend(stream, { rate }), mode, log, most);
+	return trimmed(append, isRated ? amend(stream, { rate }) : stream, mode, log, most);
 }
 
 function trimmed(append: Append, stream: StreamRecord, mode: FrameMode, before: ModeLog, most: number): StreamRecord {

@@ -33,7 +33,8 @@ export function revokeLease(tx: Tx, command: RevokeLeaseCommand, now: number): R
 	} else {
 		const changes: Partial<ExecutionRecord> = eligible("attempt_interrupted");
 		takeLease(changes, record, now, "revoked");
-		endAttemptIn(changes, record, "interrupted_reclaimed", now);
+		const over = endAttemptIn(changes, record, "interrupted_reclaimed", now);
+		if (over) over.isRevoked = true;
 		changes.eligibleAt = now;
 		const event = leaseEvent("lease_revoked", record);
 		event.leaseId = lease.id;

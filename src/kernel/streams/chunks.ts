@@ -36,7 +36,8 @@ export interface PlacedFrame {
 const utf8 = new TextEncoder();
 
 export function encodeChunk(at: number, epoch: number, before: number, frames: readonly PlacedFrame[]): Uint8Array {
-	const members = frames.map(({ place, text }) => `${place},${text}`).join(",");
+	let members = "";
+	for (const { place, text } of frames) members += `${members === "" ? "" : ","}${place},${text}`;
 	return utf8.encode(`{"at":${at},"epoch":${epoch},"n":${before},"f":[${members}]}`);
 }
 
@@ -55,8 +56,15 @@ export function decodeChunk(text: string, chunk: number, mode: FrameMode): Frame
 	const { at, epoch, n, f } = JSON.parse(text) as StoredChunk;
 	const frames: Frame[] = [];
 	for (let i = 0; i < f.length; i += 2) {
-		const place = f[i] as number;
-		frames.push({ ...(f[i + 1] as StoredFrame), chunk, place, mode, at, epoch, before: n + i / 2 });
+		// The very object that was parsed: to copy each took ten times as long as to parse it.
+		const frame = f[i + 1] as Frame;
+		frame.chunk = chunk;
+		frame.place = f[i] as number;
+		frame.mode = mode;
+		frame.at = at;
+		frame.epoch = epoch;
+		frame.before = n + i / 2;
+		frames.push(frame);
 	}
 	return frames;
 }

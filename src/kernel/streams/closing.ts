@@ -1,6 +1,6 @@
 import type { Attempt, AttemptEnd } from "../records/execution.ts";
 
-export const CLOSE_REASONS = ["completed", "failed", "cancelled", "lease_expired"] as const;
+export const CLOSE_REASONS = ["completed", "failed", "cancelled", "lease_expired", "lease_revoked"] as const;
 export type CloseReason = (typeof CLOSE_REASONS)[number];
 
 const REASONS: Record<AttemptEnd, CloseReason> = {
@@ -15,5 +15,6 @@ export function closingOf(
 	attempt: Attempt | null | undefined,
 ): { closedAt: number; closeReason: CloseReason } | undefined {
 	if (!attempt || attempt.endedAt === undefined) return undefined;
-	return { closedAt: attempt.endedAt, closeReason: REASONS[attempt.state as AttemptEnd] };
+	const { endedAt, state, isRevoked } = attempt;
+	return { closedAt: endedAt, closeReason: isRevoked ? "lease_revoked" : REASONS[state as AttemptEnd] };
 }

@@ -108,10 +108,7 @@ const options = (after: string | undefined): { after?: string } => (after === un
 async function sendPages(tailing: Tail, pages: AsyncIterable<FramePage>): Promise<void> {
 	try {
 		for await (const { frames, nextFrom, ...closing } of pages) {
-			for (const frame of frames) {
-				tailing.send("frame", frame, frame.id);
-				await tailing.drained();
-			}
+			await tailing.sendAll("frame", frames);
 			if (closing.closedAt !== undefined && nextFrom === undefined) tailing.send("closed", closing);
 		}
 		tailing.finish();

@@ -14,7 +14,7 @@ const ENDS: Record<string, [end: (scene: Scene, held: Held) => Promise<unknown>,
 	],
 	"that was cancelled": [(scene, { id }) => scene.backend.executions.cancel(id, { mode: "force" }), "cancelled"],
 	"whose lease expired": [(scene) => scene.clock.advance(30_000), "lease_expired"],
-	"whose lease was revoked": [(scene, { id }) => scene.backend.executions.revokeLease(id), "lease_expired"],
+	"whose lease was revoked": [(scene, { id }) => scene.backend.executions.revokeLease(id), "lease_revoked"],
 };
 
 /** Whose frames are taken, which of them twice, and when a stream is over. */

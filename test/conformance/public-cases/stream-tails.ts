@@ -110,6 +110,7 @@ export function streamTailCases(test: PublicCase): void {
 		["fail", (scene, { id, fence }) => scene.backend.leases.fail(id, { fence, reason: "broken" }), "failed"],
 		["cancel", (scene, { id }) => scene.backend.executions.cancel(id, { mode: "force" }), "cancelled"],
 		["lease loss", (scene) => scene.clock.advance(20_000), "lease_expired"],
+		["revocation", (scene, { id }) => scene.backend.executions.revokeLease(id), "lease_revoked"],
 	] satisfies [string, (scene: Scene, held: Parameters<typeof append>[1]) => Promise<unknown>, string][]) {
 		test(`a tail wakes on close, by ${what}`, async (scene) => {
 			const held = await scene.start({}, { leaseMs: 20_000 });
