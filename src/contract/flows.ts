@@ -2,6 +2,7 @@ import Type, { type Static } from "typebox";
 import { MAX_NODES } from "../kernel/flows/graph.ts";
 import { CANCEL_POLICIES } from "../kernel/records/flow.ts";
 import { EDGE_CONDITIONS } from "../kernel/records/links.ts";
+import type { CreateRequest } from "./executions.ts";
 import { duration, integer, kind, namespace, page, text, wellFormedText } from "./fields.ts";
 import { guardIds } from "./guards.ts";
 
@@ -51,6 +52,9 @@ const groupFields = {
 
 /** A node is checked by itself, like a submission; only its key is taken apart here. */
 export const nodeRequest = shape(Type.Object({ key: nodeKey }, { additionalProperties: true, allowed: "must be an object" }));
+
+/** A node of a flow: its key, and what a submission says. */
+export type NodeRequest = CreateRequest & { key: string };
 
 const many = (what: string, most: number) => ({ maxItems: most, allowed: `must be an array of at most ${most} ${what}` });
 

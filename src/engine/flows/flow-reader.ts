@@ -13,7 +13,7 @@ import {
 	flowMembersKey,
 	MEMBERS_PER_PAGE,
 } from "../../kernel/records/flow.ts";
-import { LINKS_PER_PAGE, type LinksRecord, linksKey } from "../../kernel/records/links.ts";
+import { LINKS_PER_PAGE, type LinksRecord, linksKey, type OutEdge } from "../../kernel/records/links.ts";
 import { type PublicState, publicState } from "../../kernel/state.ts";
 import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
@@ -106,21 +106,35 @@ export class FlowReader {
 		return found.filter((record) => record !== undefined);
 	}
 
+	/** Which members lead to which. */
+	async downstream(flow: FlowRecord): Promise<Map<string, string[]>> {
+		const downstream = new Map<string, string[]>();
+		const members = await this.members(flow);
+		for (let from = 0; from < members.length; from += READ_AT_ONCE)
+			for (const record of await this.records(flow, members.slice(from, from + READ_AT_ONCE)))
+				if (record.member?.hasLinks)
+					downstream.set(record.id, (await this.#outEdges(record.id)).map(({ to }) => to));
+		return downstream;
+	}
+
 	async #edgesOf({ id, member }: ExecutionRecord, keys: ReadonlyMap<string, string>): Promise<FlowEdge[]> {
-		const runner = this.#session.runnerOf(id);
-		const [first] = await this.#records<LinksRecord>(runner, [linksKey(id)]);
-		const more = Array.from({ length: Math.ceil((first?.outs ?? 0) / LINKS_PER_PAGE) - 1 }, (_, n) => linksKey(id, n + 1));
-		const pages = [first, ...(more.length > 0 ? await this.#records<LinksRecord>(runner, more) : [])];
-		return pages.flatMap((page) =>
-			(page?.out ?? []).map(({ id: edgeId, to, on, passResultAs, state = "pending" }) => ({
-				id: edgeId,
-				from: member?.key ?? "",
-				to: keys.get(to) ?? "",
-				on,
-				...(passResultAs === undefined ? undefined : { passResultAs }),
-				state,
-			})),
-		);
+		return (await this.#outEdges(id)).map(({ id: edgeId, to, on, passResultAs, state = "pending" }) => ({
+			id: edgeId,
+			from: member?.key ?? "",
+			to: keys.get(to) ?? "",
+			on,
+			...(passResultAs === undefined ? undefined : { passResultAs }),
+			state,
+		}));
+	}
+
+	async #outEdges(executionId: string): Promise<OutEdge[]> {
+		const runner = this.#session.runnerOf(executionId);
+		const [first] = await this.#records<LinksRecord>(runner, [linksKey(executionId)]);
+		const pages = Math.ceil((first?.outs ?? 0) / LINKS_PER_PAGE);
+		const more = Array.from({ length: Math.max(0, pages - 1) }, (_, n) => linksKey(executionId, n + 1));
+		const rest = await this.#records<LinksRecord>(runner, more);
+		return [first, ...rest].flatMap((page) => page?.out ?? []);
 	}
 
 	/** In the order of the keys; what is not there, or cannot be read, is undefined. */
