@@ -234,6 +234,31 @@ export interface QuotaCalls {
 	delete(id: string, request?: GuardRequest): Promise<{ deleted: true }>;
 }
 
+/** Executions that wait for each other. */
+export interface FlowCalls {
+	/** Makes a flow whole, or nothing of it; the same again under its idempotency key is `created: false`. */
+	create(request: CreateFlowRequest): Promise<CreatedFlow>;
+	get(id: string): Promise<FlowView>;
+	/** Newest first, without nodes and edges. */
+	list(request?: FlowsPageRequest): Promise<FlowPage>;
+	/** The flow once it has ended, or as it is when the time is over. */
+	wait(id: string, request?: WaitRequest, signal?: AbortSignal): Promise<FlowSummary>;
+	/** What happened to it and to its members, oldest first. */
+	events(id: string, request?: EventsRequest, signal?: AbortSignal): Promise<EventPage>;
+	/** Adds a node to a flow that is not sealed. The same again changes nothing. */
+	addMember(id: string, node: NodeRequest): Promise<AddedMember>;
+	/** Adds an edge to a flow that is not sealed and has this revision. The same again changes nothing. */
+	addEdge(id: string, edge: EdgeRequest): Promise<AddedEdge>;
+	/** Says what a node that nobody has claimed waits for. */
+	setGroup(id: string, node: string, group: GroupRequest): Promise<FlowRevision>;
+	/** From then on it takes no more members, edges and groups, and can end. */
+	seal(id: string): Promise<FlowRevision>;
+	/** No member starts from then on. `wait` waits until every member has been reached. */
+	cancel(id: string, request: CancelFlowRequest, options?: { wait?: boolean }, signal?: AbortSignal): Promise<CancelledFlow>;
+	/** Removes every trace of an ended flow, or of one that was never sealed and has never run. */
+	delete(id: string): Promise<{ deleted: true }>;
+}
+
 /** Waitpoints, and signals to them. */
 export interface WaitpointCalls {
 	/** What waits for somebody in a namespace, longest first. */

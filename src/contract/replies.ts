@@ -22,6 +22,18 @@ export type {
 	ExecutionPage,
 	Explanation,
 } from "./replies/executions.ts";
+export type {
+	AddedEdge,
+	AddedMember,
+	CancelledFlow,
+	CreatedFlow,
+	FlowEdge,
+	FlowNode,
+	FlowPage,
+	FlowRevision,
+	FlowSummary,
+	FlowView,
+} from "./replies/flows.ts";
 export type { LanePage, LaneStatus, LaneView } from "./replies/lanes.ts";
 export type { ClaimedExecution, CompletedItem, GrantView, RenewedLease, WorkerNotice } from "./replies/leases.ts";
 export type { CreatedQuota, ListedQuota, QuotaPage, QuotaView } from "./replies/quotas.ts";

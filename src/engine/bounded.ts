@@ -21,12 +21,12 @@ export async function mapBounded<T, R>(items: readonly T[], most: number, one: (
 const SLICE = 128;
 
 /** All at once, but begun some at a time, so that a call for a thousand does not hold up the loop. */
-export async function mapInSlices<T, R>(items: readonly T[], clock: Clock, one: (item: T) => Promise<R>): Promise<R[]> {
+export async function mapInSlices<T, R>(items: readonly T[], clock: Clock, one: (item: T, n: number) => Promise<R>): Promise<R[]> {
 	const begun: Promise<R>[] = [];
 	// The caller may use the list again as soon as it has called.
 	for (const item of [...items]) {
 		if (begun.length > 0 && begun.length % SLICE === 0) await new Promise<void>((resolve) => clock.defer(resolve));
-		begun.push(one(item));
+		begun.push(one(item, begun.length));
 	}
 	return Promise.all(begun);
 }

@@ -402,6 +402,11 @@ export class Engine {
 		return slotOfGivenId("ex", id, field) % this.runners.length;
 	}
 
+	/** The runner of a flow, or `invalid_input` naming the field. */
+	runnerOfFlow(id: string, field = "id"): PartitionRunner {
+		return this.runnerOfSlot(slotOfGivenId("fl", id, field));
+	}
+
 	/** The runner of whatever a slot belongs to. */
 	runnerOfSlot(slot: number): PartitionRunner {
 		return this.runner(slot % this.runners.length);

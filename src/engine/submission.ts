@@ -26,6 +26,10 @@ export interface SubmissionContext {
 	/** The namespace the caller is bound to, if it is. */
 	scope: string | undefined;
 	retentionMs: number;
+	/** Where it must live: with its flow, or its parent. */
+	slot?: number;
+	/** Whether the hash of what was given is wanted, also without an idempotency key. */
+	wantsHash?: boolean;
 }
 
 const NO_POLICY = Object.freeze({});
@@ -39,8 +43,9 @@ export function createCommand(request: unknown, context: SubmissionContext): Cre
 	checkDelay(given, context.now);
 	const content = contentOf({ field: "input", value: given.input, base64: given.inputBase64, contentType });
 	const { mint, partition, partitions } = context;
-	const uuid = idempotencyKey ? mint.next() : mint.nextIn(partition, partitions);
-	const slot = slotOf(idempotencyKey ? idempotencySubject(namespace, idempotencyKey) : uuid);
+	const isKeyed = idempotencyKey !== undefined && idempotencyKey !== "";
+	const uuid = isKeyed || context.slot !== undefined ? mint.next() : mint.nextIn(partition, partitions);
+	const slot = context.slot ?? slotOf(isKeyed ? idempotencySubject(namespace, idempotencyKey) : uuid);
 	const executionId = makeId("ex", uuid, slot);
 	const { payload, blob } = pack(content, inputBlobKey(executionId));
 	const command: CreateCommand = {
@@ -73,10 +78,9 @@ export function createCommand(request: unknown, context: SubmissionContext): Cre
 	if (given.delayUntil !== undefined) command.delayUntil = given.delayUntil;
 	if (given.delayMs !== undefined) command.delayMs = given.delayMs;
 	if (given.traceparent !== undefined) command.traceparent = given.traceparent;
-	if (idempotencyKey) {
-		command.idempotencyKey = idempotencyKey;
+	if (idempotencyKey) command.idempotencyKey = idempotencyKey;
+	if (idempotencyKey || context.wantsHash)
 		command.bodyHash = bodyHash(bodyOf(given, command, content?.contentType), content);
-	}
 	return command;
 }
 

@@ -14,7 +14,7 @@ import { checkFence } from "./rules/check-fence.ts";
 import { claim } from "./rules/claim.ts";
 import { complete } from "./rules/complete.ts";
 import { create } from "./rules/create.ts";
-import { buildFlow, createFlow } from "./rules/create-flow.ts";
+import { buildFlow, createFlow, showFlow } from "./rules/create-flow.ts";
 import { createMany } from "./rules/create-many.ts";
 import { createWaitpoint } from "./rules/create-waitpoint.ts";
 import { createBudget, deleteBudget, patchBudget, resetBudget } from "./rules/define-budget.ts";
@@ -107,6 +107,7 @@ const rules = {
 	rotateSecret,
 	createFlow,
 	buildFlow,
+	showFlow,
 	dropFlow,
 	addMember,
 	addEdge,

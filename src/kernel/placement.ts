@@ -229,7 +229,10 @@ export const lanesQueue = (namespace: string): string => LANES + namespace;
 export const untilDue = (at: number): Placement[] => [{ queue: DUE_QUEUE, score: at }];
 
 /** The members of a flow that are in a state, in the order of their numbers: how many there are is counted here. */
-export const flowQueue = (flowId: string, state: PublicState): string => `${PARTS}flow,${flowId},${state}`;
+export const flowQueue = (flowId: string, state: PublicState): string => flowQueuePrefix(flowId) + state;
+
+/** How the names of queues of a flow's members begin. */
+export const flowQueuePrefix = (flowId: string): string => `${PARTS}flow,${flowId},`;
 
 /** The flows of a namespace, newest first. */
 export const flowsQueue = (namespace: string): string => `flows,${namespace}`;

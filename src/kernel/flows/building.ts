@@ -15,6 +15,7 @@ import { laneDefaults, laneKey } from "../records/lane.ts";
 import { linksKey } from "../records/links.ts";
 import { amend, makeRecord } from "../records/record.ts";
 import type { Tx } from "../tx.ts";
+import type { FlowStep } from "./flow-step.ts";
 import { isSatisfied } from "./groups.ts";
 import { afterGroup, beforeGroup } from "./members.ts";
 import type { FlowPart, NewMember } from "./planning.ts";
@@ -81,10 +82,23 @@ function enter(tx: Tx, flowId: string, number: number, entry: { key: string; exe
 }
 
 /** Lets a member be seen, and claimed. */
-export function showMember(tx: Tx, record: ExecutionRecord, deed: Deed): void {
+function showMember(tx: Tx, record: ExecutionRecord, deed: Deed): void {
 	const { delayUntil, member } = record;
 	if (!member) return;
 	const { isHidden: _, ...shown } = member;
 	const event = { type: "created" as const, node: member.key, ...(delayUntil > 0 ? { delayUntil } : undefined) };
 	begin(tx, amendExecution(record, { member: shown }), deed, event);
+}
+
+/** Lets a page of members be seen, from the last to the first: what can run has all it leads to before it. */
+export function showMembers(step: FlowStep): void {
+	const { tx, flow, deed } = step;
+	const page = pageOfMember(flow.unshown);
+	const { members = [] } = tx.get(flowMembersKey(flow.id, page)) ?? {};
+	tx.expect(members.map(({ executionId }) => executionId));
+	for (const { executionId } of members) {
+		const record = tx.getReadable(executionKey(executionId));
+		if (record?.member?.isHidden) showMember(tx, record, { now: deed.now, actor: flow.createdBy || deed.actor });
+	}
+	step.amend({ unshown: page * MEMBERS_PER_PAGE });
 }

@@ -1,5 +1,5 @@
 import type { Deed } from "../changing.ts";
-import { writePart } from "../flows/building.ts";
+import { showMembers, writePart } from "../flows/building.ts";
 import { endIfOver } from "../flows/flow-end.ts";
 import { FlowStep } from "../flows/flow-step.ts";
 import type { FlowPart } from "../flows/planning.ts";
@@ -121,4 +121,21 @@ export function buildFlow(tx: Tx, command: BuildFlowCommand, now: number): Outco
 	}
 	step.write();
 	return { ok: true };
+}
+
+export interface ShowFlowCommand {
+	op: "showFlow";
+	flowId: string;
+	actor: string;
+}
+
+/** Lets the next members of a flow be seen that is whole; its timer would, too. */
+export function showFlow(tx: Tx, { flowId, actor }: ShowFlowCommand, now: number): Outcome<{ unshown: number }> {
+	const flow = tx.get(flowKey(flowId));
+	if (!flow || flow.unshown === 0) return { ok: true, unshown: 0 };
+	const step = new FlowStep(tx, flow, { now, actor });
+	showMembers(step);
+	endIfOver(step);
+	step.write();
+	return { ok: true, unshown: step.flow.unshown };
 }

@@ -1,5 +1,4 @@
-import type { Deed } from "../changing.ts";
-import { showMember } from "../flows/building.ts";
+import { showMembers } from "../flows/building.ts";
 import { Cascade } from "../flows/cascade.ts";
 import { endIfOver } from "../flows/flow-end.ts";
 import { FlowStep } from "../flows/flow-step.ts";
@@ -9,7 +8,7 @@ import { isWaitingForGroup } from "../flows/members.ts";
 import { obeyCancel } from "../flows/obeying.ts";
 import { removeFlow } from "../flows/removing.ts";
 import { type ExecutionRecord, executionKey } from "../records/execution.ts";
-import { type FlowRecord, flowKey, flowMembersKey, MEMBERS_PER_PAGE, pageOfMember } from "../records/flow.ts";
+import { flowKey, flowMembersKey, MEMBERS_PER_PAGE, pageOfMember } from "../records/flow.ts";
 import { linksSubject } from "../records/links.ts";
 import { hasEnded } from "../state.ts";
 import type { TickCommand, TickOutcome } from "../ticking.ts";
@@ -29,9 +28,9 @@ export function tickFlow(tx: Tx, { key }: TickCommand, now: number): TickOutcome
 }
 
 function perform(step: FlowStep, duty: Duty): void {
-	const { flow, tx, deed } = step;
+	const { flow } = step;
 	if (duty === "retention_trimmer" || flow.buildUntil > 0) return removeFlow(step);
-	if (flow.unshown > 0) show(tx, flow, step, deed);
+	if (flow.unshown > 0) showMembers(step);
 	else if (flow.cancelFrom > 0)
 		eachMember(step, "cancelFrom", (cascade, record) => {
 			if (flow.cancel && !hasEnded(record)) obeyCancel(step, cascade, record, flow.cancel);
@@ -39,18 +38,6 @@ function perform(step: FlowStep, duty: Duty): void {
 	else if (flow.sealFrom > 0) eachMember(step, "sealFrom", skipIfImpossible);
 	endIfOver(step);
 	step.write();
-}
-
-/** From the last to the first: what can run has all it leads to before it. */
-function show(tx: Tx, flow: FlowRecord, step: FlowStep, deed: Deed): void {
-	const page = pageOfMember(flow.unshown);
-	const { members = [] } = tx.get(flowMembersKey(flow.id, page)) ?? {};
-	tx.expect(members.map(({ executionId }) => executionId));
-	for (const { executionId } of members) {
-		const record = tx.getReadable(executionKey(executionId));
-		if (record?.member?.isHidden) showMember(tx, record, { now: deed.now, actor: flow.createdBy || deed.actor });
-	}
-	step.amend({ unshown: page * MEMBERS_PER_PAGE });
 }
 
 /** Goes through a page of members, from the one that a field of the flow names on. */

@@ -1,0 +1,121 @@
+import Type, { type Static } from "typebox";
+import { MAX_NODES } from "../kernel/flows/graph.ts";
+import { CANCEL_POLICIES } from "../kernel/records/flow.ts";
+import { EDGE_CONDITIONS } from "../kernel/records/links.ts";
+import type { CreateRequest } from "./executions.ts";
+import { duration, integer, kind, namespace, page, text, wellFormedText } from "./fields.ts";
+import { guardIds } from "./guards.ts";
+
+import { tags } from "./tags.ts";
+import { shape } from "./validate.ts";
+
+/** Requests about flows. */
+
+const strict = { additionalProperties: false, allowed: "must be an object" } as const;
+
+const nodeKey = wellFormedText(1, 256, "The node's name within its flow");
+
+const on = Type.Union(
+	EDGE_CONDITIONS.map((each) => Type.Literal(each)),
+	{
+		description: "Which ends of the upstream satisfy it (success)",
+		allowed: `must be one of ${EDGE_CONDITIONS.join(", ")}`,
+	},
+);
+
+const edgeFields = {
+	from: nodeKey,
+	to: nodeKey,
+	on: Type.Optional(on),
+	passResultAs: Type.Optional(text(1, 256, "Under which name the upstream's result reaches the downstream")),
+};
+
+const groupFields = {
+	policy: Type.Union(
+		[
+			Type.Literal("all_of"),
+			Type.Literal("any_of"),
+			Type.Object({ quorum: integer(1, MAX_NODES, "How many edges must be satisfied") }, strict),
+		],
+		{
+			description: "How many of the edges that lead to the node must be satisfied",
+			allowed: 'must be "all_of", "any_of" or {quorum}',
+		},
+	),
+	onSatisfied: Type.Optional(
+		Type.Union([Type.Literal("cancel_remaining"), Type.Literal("let_run")], {
+			description: "What becomes of upstreams that are not needed any more (let_run)",
+			allowed: 'must be "cancel_remaining" or "let_run"',
+		}),
+	),
+};
+
+/** A node is checked by itself, like a submission; only its key is taken apart here. */
+export const nodeRequest = shape(Type.Object({ key: nodeKey }, { additionalProperties: true, allowed: "must be an object" }));
+
+/** A node of a flow: its key, and what a submission says. */
+export type NodeRequest = CreateRequest & { key: string };
+
+const many = (what: string, most: number) => ({ maxItems: most, allowed: `must be an array of at most ${most} ${what}` });
+
+/** So many fit into a body. */
+const MAX_EDGES = 500_000;
+
+export const createFlowRequest = shape(
+	Type.Object(
+		{
+			kind: Type.Optional(kind),
+			namespace: Type.Optional(namespace),
+			tags: Type.Optional(tags),
+			budgets: Type.Optional(guardIds("Budgets that every member has too")),
+			retentionMs: Type.Optional(duration(0, "How long it is kept once ended; 0 keeps it until it is deleted")),
+			idempotencyKey: Type.Optional(text(0, 256, "Creating again under this key gives the first flow; empty = none")),
+			createdBy: Type.Optional(text(1, 256, "Who asked for it")),
+			nodes: Type.Array(Type.Unknown(), { description: "Its members: a key, and what a submission says" }),
+			edges: Type.Optional(Type.Array(Type.Object(edgeFields, strict), many("edges", MAX_EDGES))),
+			groups: Type.Optional(Type.Array(Type.Object({ node: nodeKey, ...groupFields }, strict), many("groups", MAX_NODES))),
+			sealed: Type.Optional(
+				Type.Boolean({ description: "Whether it takes no more members and edges (true)", allowed: "must be a boolean" }),
+			),
+		},
+		strict,
+	),
+);
+export type CreateFlowRequest = Static<typeof createFlowRequest.schema>;
+
+export const edgeRequest = shape(
+	Type.Object(
+		{
+			...edgeFields,
+			expectedRevision: integer(0, Number.MAX_SAFE_INTEGER, "The revision of the graph the edge was thought of for"),
+		},
+		strict,
+	),
+);
+export type EdgeRequest = Static<typeof edgeRequest.schema>;
+
+export const groupRequest = shape(Type.Object(groupFields, strict));
+export type GroupRequest = Static<typeof groupRequest.schema>;
+
+export const cancelFlowRequest = shape(
+	Type.Object(
+		{
+			reason: Type.Optional(text(1, 1024, "Why")),
+			policy: Type.Union(
+				CANCEL_POLICIES.map((each) => Type.Literal(each)),
+				{ description: "What becomes of its members", allowed: `must be one of ${CANCEL_POLICIES.join(", ")}` },
+			),
+			mode: Type.Optional(
+				Type.Union([Type.Literal("graceful"), Type.Literal("force")], { allowed: 'must be "graceful" or "force"' }),
+			),
+			graceMs: Type.Optional(duration(0, "How long holders may take (30000)")),
+		},
+		strict,
+	),
+);
+export type CancelFlowRequest = Static<typeof cancelFlowRequest.schema>;
+
+export const flowsPageRequest = shape(
+	Type.Object({ namespace: Type.Optional(namespace), kind: Type.Optional(kind), ...page }, strict),
+);
+export type FlowsPageRequest = Static<typeof flowsPageRequest.schema>;

@@ -1,0 +1,133 @@
+import { refusalError } from "../../contract/errors.ts";
+import type { CreateFlowRequest } from "../../contract/flows.ts";
+import type { CreatedFlow } from "../../contract/replies.ts";
+import type { Graph } from "../../kernel/flows/graph.ts";
+import { isUnreachable } from "../../kernel/flows/groups.ts";
+import { type FlowPart, planFlow } from "../../kernel/flows/planning.ts";
+import { makeId, slotOf } from "../../kernel/ids.ts";
+import type { CommandOf } from "../../kernel/kernel.ts";
+import { type FlowRecord, flowKey } from "../../kernel/records/flow.ts";
+import { idempotencySubject } from "../../kernel/records/idempotency-key.ts";
+import { mapInSlices } from "../bounded.ts";
+import { submissionAt } from "../calls/create-together.ts";
+import type { Session } from "../calls/session.ts";
+import type { PartitionRunner } from "../partition/partition-runner.ts";
+import { bodyHash } from "../payloads.ts";
+import type { FlowReader } from "./flow-reader.ts";
+import { graphOf, type NodeOfFlow, nodeOfFlow, refuseTooManyNodes } from "./given-flow.ts";
+
+/** How long to wait before looking again at a flow that another call is about to make. */
+const LOOK_AGAIN_MS = 50;
+
+/** Makes flows: checks all of one first, then writes it in as many steps as it takes. */
+export class FlowBuilder {
+	readonly #session: Session;
+	readonly #reader: FlowReader;
+
+	constructor(session: Session, reader: FlowReader) {
+		this.#session = session;
+		this.#reader = reader;
+	}
+
+	async create(given: CreateFlowRequest): Promise<CreatedFlow> {
+		refuseTooManyNodes(given.nodes.length);
+		const { engine, caller, retentionMs } = this.#session;
+		const namespace = this.#session.namespaceFor(given.namespace);
+		const context = submissionAt(this.#session);
+		const { idempotencyKey } = given;
+		const uuid = idempotencyKey ? engine.mint.next() : engine.mint.nextIn(context.partition, context.partitions);
+		const slot = slotOf(idempotencyKey ? idempotencySubject(namespace, idempotencyKey) : uuid);
+		const budgets = [...new Set(given.budgets ?? [])].sort();
+		const terms = { namespace, budgets };
+		const members = { ...context, slot, wantsHash: true };
+		const nodes = await mapInSlices(given.nodes, engine.clock, async (node, n) =>
+			nodeOfFlow(node, terms, members, `nodes[${n}]`),
+		);
+		const graph = graphOf(nodes, given);
+		await this.#checkNames(nodes, slot);
+		const isSealed = given.sealed ?? true;
+		const command: CommandOf<"createFlow"> = {
+			op: "createFlow",
+			flowId: makeId("fl", uuid, slot),
+			kind: given.kind ?? "",
+			namespace,
+			retentionMs: given.retentionMs ?? retentionMs,
+			createdBy: given.createdBy ?? caller.actor,
+			nodes: nodes.length,
+			edges: graph.edges.length,
+			isSealed,
+			unreachable: graph.groups.filter(isUnreachable).length,
+			actor: caller.actor,
+		};
+		if (given.tags && Object.keys(given.tags).length > 0) command.tags = { ...given.tags };
+		if (budgets.length > 0) command.budgets = budgets;
+		if (idempotencyKey) {
+			command.idempotencyKey = idempotencyKey;
+			command.bodyHash = hashOf(given, nodes);
+		}
+		const edgeIds = graph.edges.map(() => makeId("ed", engine.mint.next(), slot));
+		// Nothing is added by key to what is sealed.
+		const planned = isSealed ? nodes.map(({ bodyHash: _, ...node }) => node) : nodes;
+		return this.#write(command, planFlow(planned, graph, edgeIds), nodes, graph);
+	}
+
+	async #checkNames(nodes: readonly NodeOfFlow[], slot: number): Promise<void> {
+		const { nameLimits, guards, runners } = this.#session.engine;
+		for (const { work } of nodes) {
+			nameLimits.check(slot % runners.length, work);
+			await guards.directory.check(work);
+		}
+	}
+
+	async #write(
+		command: CommandOf<"createFlow">,
+		parts: readonly FlowPart[],
+		nodes: readonly NodeOfFlow[],
+		graph: Graph,
+	): Promise<CreatedFlow> {
+		const runner = this.#session.engine.runnerOfFlow(command.flowId);
+		const [whole] = parts;
+		if (parts.length <= 1) command.whole = whole ?? { members: [], links: [] };
+		for (;;) {
+			const { id, revision, created, building } = await this.#session.runOn(runner, "createFlow", command);
+			if (created) {
+				if (building) await this.#build(runner, command, parts);
+				const ids = graph.order.map((n) => nodes[n]).map((node) => [node?.key ?? "", node?.work.executionId ?? ""]);
+				return { id, revision, nodes: Object.fromEntries(ids) as Record<string, string>, created: true };
+			}
+			if (!building) return this.#earlier(id);
+			const { clock } = this.#session.engine;
+			await new Promise<void>((resolve) => clock.setTimer(LOOK_AGAIN_MS, resolve));
+		}
+	}
+
+	/** Writes it part by part, then lets it be seen; what cannot be finished is given up. */
+	async #build(runner: PartitionRunner, { flowId, actor }: CommandOf<"createFlow">, parts: readonly FlowPart[]): Promise<void> {
+		try {
+			for (const [n, part] of parts.entries())
+				await this.#session.runOn(runner, "buildFlow", { op: "buildFlow", flowId, part, isLast: n === parts.length - 1, actor });
+		} catch (error) {
+			// If it cannot be, its time will be over before long.
+			await this.#session.runOn(runner, "dropFlow", { op: "dropFlow", flowId, actor }).catch(() => {});
+			throw error;
+		}
+		for (;;) {
+			const { unshown } = await this.#session.runOn(runner, "showFlow", { op: "showFlow", flowId, actor });
+			if (unshown === 0) return;
+		}
+	}
+
+	/** What the first call under the same key made. */
+	async #earlier(id: string): Promise<CreatedFlow> {
+		const flow = await this.#reader.read(id);
+		const members = await this.#reader.members(flow);
+		const nodes = Object.fromEntries(members.map(({ key, executionId }) => [key, executionId]));
+		return { id, revision: flow.revision, nodes, created: false };
+	}
+}
+
+/** The hash of everything a call says but its key. */
+function hashOf({ idempotencyKey: _, nodes: _nodes, ...rest }: CreateFlowRequest, nodes: readonly NodeOfFlow[]): string {
+	const named = nodes.map(({ key, bodyHash: hash }) => ({ key, hash }));
+	return bodyHash({ ...rest, sealed: rest.sealed ?? true, nodes: named }, undefined);
+}

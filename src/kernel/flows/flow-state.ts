@@ -1,0 +1,13 @@
+import type { FlowRecord } from "../records/flow.ts";
+import type { PublicState } from "../state.ts";
+
+export const FLOW_STATES = ["open", "running", "blocked", "completed", "failed", "cancelled"] as const;
+export type FlowState = (typeof FLOW_STATES)[number];
+
+/** The state of a flow, by how it ended, else by the states its members are in. */
+export function flowStateOf({ outcome, isSealed }: FlowRecord, counts: Partial<Record<PublicState, number>>): FlowState {
+	if (outcome !== "") return outcome;
+	if ((counts.active ?? 0) > 0) return "running";
+	// More may come to what is not sealed yet.
+	return (counts.waiting ?? 0) > 0 || !isSealed ? "open" : "blocked";
+}
