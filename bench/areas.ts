@@ -1,4 +1,5 @@
 import { eventLines } from "./event-lines.ts";
+import { flowLines } from "./flow-lines.ts";
 import type { Line } from "./report.ts";
 import { stepsLines } from "./steps-lines.ts";
 import { streamsLines } from "./streams/lines.ts";
@@ -27,6 +28,8 @@ export const AREAS: Readonly<Record<string, (bench: AreaBench) => Promise<Line[]
 	suspension: suspensionLines,
 	steps: ({ store, partitions, rounds, progress }) =>
 		stepsLines({ store, partitions, rounds, open: () => openTarget(store, partitions), progress }),
+	flows: ({ store, partitions, rounds, progress }) =>
+		flowLines({ store, partitions, rounds, open: (count) => openTarget(store, count), progress }),
 	streams: ({ store, partitions, rounds, idleMs, progress }) =>
 		streamsLines(localStreams(store, partitions, { rounds, stuckMs: idleMs, progress })),
 };

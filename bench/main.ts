@@ -20,9 +20,9 @@ import { VALKEY_SCENARIOS, type ValkeyScenario } from "./valkey/scenarios.ts";
 const HELP = `npm run bench -- [scenario …] [options]
 
 Scenarios: lifecycle, batch-submit, dispatch, backlog, claim-classes, class-lifecycles, head-of-line, fairness, guarded, pause,
-  events, suspension, steps, streams, http-lifecycle, http-get, http-idle, on each store;
+  events, suspension, steps, flows, streams, http-lifecycle, http-get, http-idle, on each store;
   valkey-lifecycle (beside BullMQ), valkey-engines, valkey-dispatch, valkey-growth, valkey-memory, valkey-events,
-  valkey-guarded, valkey-suspension, valkey-steps, valkey-streams, valkey-idle, on a private server
+  valkey-guarded, valkey-suspension, valkey-steps, valkey-flows, valkey-streams, valkey-idle, on a private server
   (all when none is named)
   --store sqlite|memory   one store instead of both
   --size N                executions per round (default 20000)

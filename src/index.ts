@@ -73,7 +73,7 @@ export type { OpenOptions } from "./library/open.ts";
 export { ExecutionFailed, Run, type WaitOptions } from "./library/run.ts";
 export type { TailedFrame, TailOptions } from "./library/tail.ts";
 export { exportFile, importFile } from "./library/transfer.ts";
-export type { Context, Handler, Middleware } from "./worker/context.ts";
+export type { Context, Handler, Middleware, Parent } from "./worker/context.ts";
 export {
 	type AbortCause,
 	HandlerAborted,

@@ -1,4 +1,5 @@
 import { eventLines } from "../event-lines.ts";
+import { flowLines } from "../flow-lines.ts";
 import type { Line } from "../report.ts";
 import { stepsLines } from "../steps-lines.ts";
 import { streamsLines } from "../streams/lines.ts";
@@ -31,6 +32,8 @@ export const VALKEY_SCENARIOS = {
 	"valkey-suspension": valkeySuspensionLines,
 	"valkey-steps": ({ server, partitions, rounds, progress }: ValkeyBench): Promise<Line[]> =>
 		stepsLines({ store: "valkey", partitions, rounds, open: () => openOn(server, partitions), progress }),
+	"valkey-flows": ({ server, partitions, rounds, progress }: ValkeyBench): Promise<Line[]> =>
+		flowLines({ store: "valkey", partitions, rounds, open: (count) => openOn(server, count), progress }),
 	"valkey-streams": (bench: ValkeyBench): Promise<Line[]> => streamsLines(valkeyStreams(bench)),
 	"valkey-idle": async (bench: ValkeyBench): Promise<Line[]> => [await valkeyIdleLine(bench)],
 };

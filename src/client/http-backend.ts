@@ -4,6 +4,7 @@ import type {
 	BudgetCalls,
 	ExecutionCalls,
 	FeedCalls,
+	FlowCalls,
 	LaneCalls,
 	LeaseCalls,
 	QuotaCalls,
@@ -15,6 +16,7 @@ import { RemoteAdmin } from "./admin.ts";
 import { RemoteBudgets } from "./budgets.ts";
 import { RemoteExecutions } from "./executions.ts";
 import { RemoteFeed } from "./feed.ts";
+import { RemoteFlows } from "./flows.ts";
 import { RemoteLanes } from "./lanes.ts";
 import { RemoteLeases } from "./leases.ts";
 import type { ConnectOptions } from "./options.ts";
@@ -34,6 +36,7 @@ export class HttpBackend implements Backend {
 	readonly quotas: QuotaCalls;
 	readonly waitpoints: WaitpointCalls;
 	readonly streams: StreamCalls;
+	readonly flows: FlowCalls;
 	readonly feed: FeedCalls;
 	readonly admin: AdminCalls;
 	readonly #transport: Transport;
@@ -48,6 +51,7 @@ export class HttpBackend implements Backend {
 		this.quotas = new RemoteQuotas(this.#transport);
 		this.waitpoints = new RemoteWaitpoints(this.#transport);
 		this.streams = new RemoteStreams(this.#transport);
+		this.flows = new RemoteFlows(this.#transport);
 		this.feed = new RemoteFeed(this.#transport);
 		this.admin = new RemoteAdmin(this.#transport);
 	}

@@ -19,11 +19,21 @@ import type {
 	RevokeLeaseRequest,
 } from "./executions.ts";
 import type { FeedRequest } from "./feed.ts";
+import type {
+	CancelFlowRequest,
+	CreateFlowRequest,
+	EdgeRequest,
+	FlowsPageRequest,
+	GroupRequest,
+	NodeRequest,
+} from "./flows.ts";
 import type { GuardRequest, GuardsPageRequest } from "./guards.ts";
 import type { BackupRequest, RotateSecretRequest } from "./keys.ts";
 import type { LaneSettings, LanesPageRequest, LanesRequest } from "./lanes.ts";
 import type { CreateQuotaRequest, PatchQuotaRequest } from "./quotas.ts";
 import type {
+	AddedEdge,
+	AddedMember,
 	AppendedFrames,
 	AttemptView,
 	BudgetPage,
@@ -31,10 +41,12 @@ import type {
 	BudgetView,
 	BulkReply,
 	Bytes,
+	CancelledFlow,
 	ClaimedExecution,
 	CompletedItem,
 	Created,
 	CreatedBudget,
+	CreatedFlow,
 	CreatedItem,
 	CreatedQuota,
 	EventPage,
@@ -42,6 +54,10 @@ import type {
 	ExecutionEventPage,
 	ExecutionPage,
 	Explanation,
+	FlowPage,
+	FlowRevision,
+	FlowSummary,
+	FlowView,
 	FollowedEvent,
 	FramePage,
 	GrantView,
@@ -242,7 +258,7 @@ export interface FlowCalls {
 	/** Newest first, without nodes and edges. */
 	list(request?: FlowsPageRequest): Promise<FlowPage>;
 	/** The flow once it has ended, or as it is when the time is over. */
-	wait(id: string, request?: WaitRequest, signal?: AbortSignal): Promise<FlowSummary>;
+	wait(id: string, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<FlowSummary>;
 	/** What happened to it and to its members, oldest first. */
 	events(id: string, request?: EventsRequest, signal?: AbortSignal): Promise<EventPage>;
 	/** Adds a node to a flow that is not sealed. The same again changes nothing. */
@@ -254,7 +270,12 @@ export interface FlowCalls {
 	/** From then on it takes no more members, edges and groups, and can end. */
 	seal(id: string): Promise<FlowRevision>;
 	/** No member starts from then on. `wait` waits until every member has been reached. */
-	cancel(id: string, request: CancelFlowRequest, options?: { wait?: boolean }, signal?: AbortSignal): Promise<CancelledFlow>;
+	cancel(
+		id: string,
+		request: CancelFlowRequest,
+		options?: { wait?: boolean },
+		signal?: AbortSignal,
+	): Promise<CancelledFlow>;
 	/** Removes every trace of an ended flow, or of one that was never sealed and has never run. */
 	delete(id: string): Promise<{ deleted: true }>;
 }
@@ -336,6 +357,7 @@ export interface Backend {
 	readonly quotas: QuotaCalls;
 	readonly waitpoints: WaitpointCalls;
 	readonly streams: StreamCalls;
+	readonly flows: FlowCalls;
 	readonly feed: FeedCalls;
 	readonly admin: AdminCalls;
 	close(): Promise<void>;

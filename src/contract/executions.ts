@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { type PublicState, STATES_IN_USE } from "../kernel/state.ts";
+import { PUBLIC_STATES, type PublicState } from "../kernel/state.ts";
 import {
 	base64,
 	capabilities,
@@ -212,9 +212,10 @@ export const filterFields = {
 	namespace: Type.Optional(namespace),
 	lane: Type.Optional(lane),
 	state: Type.Optional(
-		Type.Unsafe<PublicState>(Type.Enum([...STATES_IN_USE], { allowed: `must be one of ${STATES_IN_USE.join(", ")}` })),
+		Type.Unsafe<PublicState>(Type.Enum([...PUBLIC_STATES], { allowed: `must be one of ${PUBLIC_STATES.join(", ")}` })),
 	),
 	kind: Type.Optional(kind),
+	flowId: Type.Optional(text(1, 64, "The flow it is a member of")),
 	tag: Type.Optional(
 		Type.String({
 			pattern: "^[a-z][a-z0-9_]*(\\.[a-z0-9_]+)*:",

@@ -1,11 +1,10 @@
 import Type, { type Static } from "typebox";
 import { MAX_NODES } from "../kernel/flows/graph.ts";
-import { CANCEL_POLICIES } from "../kernel/records/flow.ts";
-import { EDGE_CONDITIONS } from "../kernel/records/links.ts";
+import { CANCEL_POLICIES, type CancelPolicy } from "../kernel/records/flow.ts";
+import { EDGE_CONDITIONS, type EdgeCondition } from "../kernel/records/links.ts";
 import type { CreateRequest } from "./executions.ts";
 import { duration, integer, kind, namespace, page, text, wellFormedText } from "./fields.ts";
 import { guardIds } from "./guards.ts";
-
 import { tags } from "./tags.ts";
 import { shape } from "./validate.ts";
 
@@ -15,12 +14,11 @@ const strict = { additionalProperties: false, allowed: "must be an object" } as 
 
 const nodeKey = wellFormedText(1, 256, "The node's name within its flow");
 
-const on = Type.Union(
-	EDGE_CONDITIONS.map((each) => Type.Literal(each)),
-	{
+const on = Type.Unsafe<EdgeCondition>(
+	Type.Enum([...EDGE_CONDITIONS], {
 		description: "Which ends of the upstream satisfy it (success)",
 		allowed: `must be one of ${EDGE_CONDITIONS.join(", ")}`,
-	},
+	}),
 );
 
 const edgeFields = {
@@ -51,12 +49,17 @@ const groupFields = {
 };
 
 /** A node is checked by itself, like a submission; only its key is taken apart here. */
-export const nodeRequest = shape(Type.Object({ key: nodeKey }, { additionalProperties: true, allowed: "must be an object" }));
+export const nodeRequest = shape(
+	Type.Object({ key: nodeKey }, { additionalProperties: true, allowed: "must be an object" }),
+);
 
 /** A node of a flow: its key, and what a submission says. */
 export type NodeRequest = CreateRequest & { key: string };
 
-const many = (what: string, most: number) => ({ maxItems: most, allowed: `must be an array of at most ${most} ${what}` });
+const many = (what: string, most: number) => ({
+	maxItems: most,
+	allowed: `must be an array of at most ${most} ${what}`,
+});
 
 /** So many fit into a body. */
 const MAX_EDGES = 500_000;
@@ -73,9 +76,14 @@ export const createFlowRequest = shape(
 			createdBy: Type.Optional(text(1, 256, "Who asked for it")),
 			nodes: Type.Array(Type.Unknown(), { description: "Its members: a key, and what a submission says" }),
 			edges: Type.Optional(Type.Array(Type.Object(edgeFields, strict), many("edges", MAX_EDGES))),
-			groups: Type.Optional(Type.Array(Type.Object({ node: nodeKey, ...groupFields }, strict), many("groups", MAX_NODES))),
+			groups: Type.Optional(
+				Type.Array(Type.Object({ node: nodeKey, ...groupFields }, strict), many("groups", MAX_NODES)),
+			),
 			sealed: Type.Optional(
-				Type.Boolean({ description: "Whether it takes no more members and edges (true)", allowed: "must be a boolean" }),
+				Type.Boolean({
+					description: "Whether it takes no more members and edges (true)",
+					allowed: "must be a boolean",
+				}),
 			),
 		},
 		strict,
@@ -101,9 +109,11 @@ export const cancelFlowRequest = shape(
 	Type.Object(
 		{
 			reason: Type.Optional(text(1, 1024, "Why")),
-			policy: Type.Union(
-				CANCEL_POLICIES.map((each) => Type.Literal(each)),
-				{ description: "What becomes of its members", allowed: `must be one of ${CANCEL_POLICIES.join(", ")}` },
+			policy: Type.Unsafe<CancelPolicy>(
+				Type.Enum([...CANCEL_POLICIES], {
+					description: "What becomes of its members",
+					allowed: `must be one of ${CANCEL_POLICIES.join(", ")}`,
+				}),
 			),
 			mode: Type.Optional(
 				Type.Union([Type.Literal("graceful"), Type.Literal("force")], { allowed: 'must be "graceful" or "force"' }),

@@ -35,7 +35,14 @@ export type {
 	FlowView,
 } from "./replies/flows.ts";
 export type { LanePage, LaneStatus, LaneView } from "./replies/lanes.ts";
-export type { ClaimedExecution, CompletedItem, GrantView, RenewedLease, WorkerNotice } from "./replies/leases.ts";
+export type {
+	ClaimedExecution,
+	CompletedItem,
+	GrantView,
+	ParentView,
+	RenewedLease,
+	WorkerNotice,
+} from "./replies/leases.ts";
 export type { CreatedQuota, ListedQuota, QuotaPage, QuotaView } from "./replies/quotas.ts";
 export type { RecordedStep, StepPage, StepView } from "./replies/steps.ts";
 export type { AppendedFrames, FramePage, FrameView, SummaryView, TailedPage } from "./replies/streams.ts";

@@ -21,7 +21,11 @@ export async function mapBounded<T, R>(items: readonly T[], most: number, one: (
 const SLICE = 128;
 
 /** All at once, but begun some at a time, so that a call for a thousand does not hold up the loop. */
-export async function mapInSlices<T, R>(items: readonly T[], clock: Clock, one: (item: T, n: number) => Promise<R>): Promise<R[]> {
+export async function mapInSlices<T, R>(
+	items: readonly T[],
+	clock: Clock,
+	one: (item: T, n: number) => Promise<R>,
+): Promise<R[]> {
 	const begun: Promise<R>[] = [];
 	// The caller may use the list again as soon as it has called.
 	for (const item of [...items]) {

@@ -32,6 +32,7 @@ import { type LiveEngine, Presence, type PresenceTimes } from "./fleet/presence.
 import { Registry } from "./fleet/registry.ts";
 import { WorkerHeartbeats } from "./fleet/worker-heartbeats.ts";
 import { WorkerLimit } from "./fleet/worker-limit.ts";
+import { FlowGraphs } from "./flows/flow-graphs.ts";
 import { UuidMint } from "./mint.ts";
 import { NameLimits } from "./name-limits.ts";
 import type { EngineObserver } from "./observer.ts";
@@ -117,6 +118,7 @@ export class Engine {
 	readonly registry: Registry;
 	readonly workerLimit: WorkerLimit;
 	readonly nameLimits: NameLimits;
+	readonly flowGraphs = new FlowGraphs();
 	/** Budgets and quotas. */
 	readonly guards: GuardService;
 	readonly heartbeats: WorkerHeartbeats;

@@ -5,6 +5,7 @@ import type {
 	Calls,
 	ExecutionCalls,
 	FeedCalls,
+	FlowCalls,
 	LaneCalls,
 	LeaseCalls,
 	QuotaCalls,
@@ -16,6 +17,7 @@ import { LocalAdmin } from "./calls/admin.ts";
 import { LocalBudgets } from "./calls/budgets.ts";
 import { LocalExecutions } from "./calls/executions.ts";
 import { LocalFeed } from "./calls/feed.ts";
+import { LocalFlows } from "./calls/flows.ts";
 import { LocalLanes } from "./calls/lanes.ts";
 import { LocalLeases } from "./calls/leases.ts";
 import { LocalQuotas } from "./calls/quotas.ts";
@@ -43,6 +45,7 @@ export class LocalBackend implements Backend {
 	readonly quotas: QuotaCalls;
 	readonly waitpoints: WaitpointCalls;
 	readonly streams: StreamCalls;
+	readonly flows: FlowCalls;
 	readonly feed: FeedCalls;
 	readonly admin: AdminCalls;
 	readonly #session: Session;
@@ -64,6 +67,7 @@ export class LocalBackend implements Backend {
 		this.quotas = calls.quotas;
 		this.waitpoints = calls.waitpoints;
 		this.streams = calls.streams;
+		this.flows = calls.flows;
 		this.feed = calls.feed;
 		this.admin = calls.admin;
 	}
@@ -87,6 +91,7 @@ const callsAt = (session: Session): Calls => ({
 	quotas: new LocalQuotas(session),
 	waitpoints: new LocalWaitpoints(session),
 	streams: new LocalStreams(session),
+	flows: new LocalFlows(session),
 	feed: new LocalFeed(session),
 	admin: new LocalAdmin(session),
 });

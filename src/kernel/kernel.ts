@@ -23,6 +23,7 @@ import { fail } from "./rules/fail.ts";
 import { acceptGrant, grant } from "./rules/grant.ts";
 import { addEdge, addMember, sealFlow, setGroup } from "./rules/grow-flow.ts";
 import { delay, release } from "./rules/hand-back.ts";
+import { freeKey, holdKey } from "./rules/hold-key.ts";
 import { looked } from "./rules/looked.ts";
 import { noteTrim } from "./rules/note-trim.ts";
 import { probeWrite } from "./rules/probe-write.ts";
@@ -109,6 +110,8 @@ const rules = {
 	buildFlow,
 	showFlow,
 	dropFlow,
+	holdKey,
+	freeKey,
 	addMember,
 	addEdge,
 	setGroup,

@@ -74,21 +74,16 @@ export const PUBLIC_STATES = [
 
 export type PublicState = (typeof PUBLIC_STATES)[number];
 
-/**
- * The states that executions can be in so far. Nothing is ever found in one of the others, so asking for those is refused
- * rather than answered with nothing.
- */
-export const STATES_IN_USE = [
-	"waiting",
-	"delayed",
-	"rate_limited",
-	"active",
-	"suspended",
+/** The states of what has ended. */
+export const ENDED_STATES: ReadonlySet<PublicState> = new Set([
 	"completed",
 	"failed",
 	"cancelled",
 	"expired",
-] as const satisfies readonly PublicState[];
+	"skipped",
+]);
+
+export const OPEN_STATES: readonly PublicState[] = PUBLIC_STATES.filter((state) => !ENDED_STATES.has(state));
 
 export interface StateFields {
 	lifecyclePhase: LifecyclePhase;

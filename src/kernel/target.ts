@@ -17,7 +17,7 @@ export function find(tx: Tx, { executionId, namespace }: Target): ExecutionRecor
 
 /** Whether an execution exists as far as a caller can tell; `namespace` is the caller's, if it is bound to one. */
 export const isFor = (record: ExecutionRecord, namespace: string | undefined): boolean =>
-	!record.removing && isWithin(record.namespace, namespace);
+	!record.removing && !record.member?.isHidden && isWithin(record.namespace, namespace);
 
 /** Whether something of a namespace concerns a caller who may be bound to one. */
 export const isWithin = (namespace: string, bound: string | undefined): boolean =>

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { ClaimedExecution, OpenedWaitpoint, UsageReply } from "../contract/replies.ts";
+import type { ClaimedExecution, Execution, OpenedWaitpoint, ParentView, UsageReply } from "../contract/replies.ts";
 import type { StepOptions } from "../contract/steps.ts";
 import { HandlerSuspended } from "./errors.ts";
 import type { StreamWriter } from "./frame-writer.ts";
@@ -25,12 +25,16 @@ export interface Context<I = unknown> {
 		lane: string;
 		/** As they were when it was claimed. */
 		tags: Record<string, string>;
+		/** The flow it is a member of. */
+		flowId?: string;
 		traceparent?: string;
 	};
 	/** Which run this is: 0 is the first. */
 	readonly attempt: { index: number; type: string };
 	readonly input: I;
 	readonly contentType: string;
+	/** Of a member of a flow: how upstreams ended and what they gave, under the names of `passResultAs`. */
+	readonly parents: Readonly<Record<string, Parent>>;
 	/** Aborts, with a `HandlerAborted` as its reason, the moment this run is no longer wanted or no longer ours. */
 	readonly signal: AbortSignal;
 	readonly log: Logger;
@@ -67,10 +71,32 @@ export interface Context<I = unknown> {
 	sleep(ms: number): Promise<void>;
 }
 
+/** An upstream in a flow, as it ended. */
+export interface Parent {
+	executionId: string;
+	publicState: Execution["publicState"];
+	/** JSON, or bytes as `Uint8Array`; left out when all of them together are larger than 1 MiB, or when there is none. */
+	result?: unknown;
+	/** Bytes of the result. */
+	size?: number;
+	contentType?: string;
+	failure?: { reason: string; category: string };
+}
+
 export type Handler<I = never, R = unknown> = (ctx: Context<I>, input: I) => Promise<R> | R;
 
 /** Wraps every handler of a worker; `next` runs the rest and gives the handler's result. */
 export type Middleware = (ctx: Context, next: () => Promise<unknown>) => Promise<unknown>;
+
+const NO_PARENTS: Context["parents"] = Object.freeze({});
+
+const parentsOf = (views: Readonly<Record<string, ParentView>>): Context["parents"] =>
+	Object.fromEntries(
+		Object.entries(views).map(([name, { resultBase64, ...parent }]) => [
+			name,
+			resultBase64 === undefined ? parent : { ...parent, result: new Uint8Array(Buffer.from(resultBase64, "base64")) },
+		]),
+	);
 
 /** Handlers take calls out of their context, so none of these needs one. */
 export class RunContext implements Context {
@@ -78,18 +104,21 @@ export class RunContext implements Context {
 	readonly attempt: Context["attempt"];
 	readonly input: unknown;
 	readonly contentType: string;
+	readonly parents: Context["parents"];
 	readonly #run: HandlerRun;
 	readonly #stepCount: number;
 	/** Made only when asked for, as many handlers never do. */
 	#parts: { steps: Steps; waits: Waits } | undefined;
 
 	constructor(claimed: ClaimedExecution, run: HandlerRun) {
-		const { id, kind, namespace, lane, tags, traceparent } = claimed;
+		const { id, kind, namespace, lane, tags, flowId, traceparent } = claimed;
 		this.execution = { id, kind, namespace, lane, tags };
+		if (flowId !== undefined) this.execution.flowId = flowId;
 		if (traceparent !== undefined) this.execution.traceparent = traceparent;
 		this.attempt = claimed.attempt;
 		this.input = inputOf(claimed);
 		this.contentType = claimed.contentType;
+		this.parents = claimed.parents ? parentsOf(claimed.parents) : NO_PARENTS;
 		this.#stepCount = claimed.stepCount;
 		this.#run = run;
 	}

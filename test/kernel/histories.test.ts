@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { STATES_IN_USE } from "../../src/kernel/state.ts";
+import { PUBLIC_STATES } from "../../src/kernel/state.ts";
 import { lostLaterFields, withLaterFields } from "../later-fields.ts";
 import { History } from "./history.ts";
 import { type Step, step } from "./history-steps.ts";
@@ -64,7 +64,9 @@ describe("random histories", () => {
 		const missing = () => everywhere.filter((answer) => !reached.has(answer));
 		for (let more = 0; more < MOST_MORE && missing().length > 0; more += 100) fc.sample(histories, 100).forEach(live);
 		expect(missing()).toEqual([]);
-		// The model knows nothing of budgets and quotas, nor of suspensions.
-		expect([...states, "rate_limited", "suspended"].sort()).toEqual([...STATES_IN_USE].sort());
+		// The model knows nothing of budgets and quotas, suspensions, and flows.
+		expect([...states, "rate_limited", "suspended", "waiting_children", "skipped"].sort()).toEqual(
+			[...PUBLIC_STATES].sort(),
+		);
 	});
 });

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { ListRequest } from "../../contract/executions.ts";
-import { type PublicState, STATES_IN_USE } from "../../kernel/state.ts";
+import { PUBLIC_STATES, type PublicState } from "../../kernel/state.ts";
 import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { numberFlag, oneTagFlag, timeFlag } from "../flag-values.ts";
@@ -26,7 +26,7 @@ export function addList(program: Command, context: CommandContext): void {
 		.description("Lists executions, newest first, a page at a time.")
 		.option("--namespace <namespace>", "of this tenant")
 		.option("--lane <lane>", "in this lane")
-		.option("--state <state>", `in this state: ${STATES_IN_USE.join(", ")}`)
+		.option("--state <state>", `in this state: ${PUBLIC_STATES.join(", ")}`)
 		.option("--kind <kind>", "of this kind")
 		.option("--tag <key=value>", "with this tag", oneTagFlag)
 		.option("--created-after <time>", "created then or later: a time, or an age such as 2h", timeFlag)

@@ -10,7 +10,7 @@ import {
 import { policy } from "../executions.ts";
 import { error } from "./errors.ts";
 import { laneState } from "./lanes.ts";
-import { at, attemptType, count, nextCursor, one, publicState, tags } from "./parts.ts";
+import { at, attemptType, count, failure, nextCursor, one, publicState, tags } from "./parts.ts";
 
 /** What is told of executions. A reply's schema is what the docs show of it, and its type is made from that. */
 
@@ -24,8 +24,6 @@ const attemptState = one([
 	"ended_cancelled",
 	"interrupted_reclaimed",
 ]);
-
-const failure = Type.Object({ reason: Type.String(), category: Type.String() });
 
 const state = Type.Object({
 	lifecyclePhase: one(LIFECYCLE_PHASES),

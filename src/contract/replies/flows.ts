@@ -111,7 +111,7 @@ export interface FlowRevision extends Static<typeof flowRevision> {}
 const memberIds = Type.Array(Type.String(), { description: "The first 1000" });
 
 export const cancelledFlow = Type.Object({
-	status: one(["scheduled", "cancelled", "partially_cancelled", "already_terminal"]),
+	status: one(["scheduled", "already_requested", "cancelled", "partially_cancelled", "already_terminal"]),
 	state: one(FLOW_STATES),
 	policy: Type.Optional(one(CANCEL_POLICIES)),
 	reason: Type.Optional(Type.String()),

@@ -1,12 +1,25 @@
 import Type, { type Static } from "typebox";
 import { ON_HARD } from "../../kernel/records/budget.ts";
 import { error } from "./errors.ts";
-import { at, attemptType, count, one, publicState, tags } from "./parts.ts";
+import { at, attemptType, count, failure, one, publicState, tags } from "./parts.ts";
 import { signal } from "./waitpoints.ts";
 
 /** What workers are told about work they hold. */
 
 const optional = Type.Optional;
+
+const parent = Type.Object({
+	executionId: Type.String(),
+	publicState: publicState,
+	size: optional(Type.Integer({ minimum: 0, description: "Bytes of its result" })),
+	result: optional(Type.Unknown({ description: "When it is JSON or text and all of them together are not too large" })),
+	resultBase64: optional(Type.String({ description: "The same when it is bytes" })),
+	contentType: optional(Type.String()),
+	failure: optional(failure),
+});
+
+/** How an upstream ended whose edge passes its result. */
+export interface ParentView extends Static<typeof parent> {}
 
 export const claimed = Type.Object({
 	id: Type.String(),
@@ -21,6 +34,9 @@ export const claimed = Type.Object({
 	stepCount: Type.Integer({ minimum: 0, description: "Steps that are recorded of it" }),
 	timeouts: optional(
 		Type.Object({ attemptMs: optional(count), queueMs: optional(count), deadlineMs: optional(count) }),
+	),
+	parents: optional(
+		Type.Record(Type.String(), parent, { description: "Of a member of a flow: what its upstreams pass, by name" }),
 	),
 	signals: Type.Array(signal, { description: "Those that ended its last suspension" }),
 	tags,

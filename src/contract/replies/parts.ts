@@ -17,3 +17,5 @@ export const attemptType = one(["initial", "retry", "reclaim", "replay"]);
 export const nextCursor = Type.Optional(Type.String({ description: "Left out on the last page" }));
 
 export const tags = Type.Record(Type.String(), Type.String());
+
+export const failure = Type.Object({ reason: Type.String(), category: Type.String() });

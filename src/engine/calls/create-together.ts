@@ -1,9 +1,10 @@
 import { errorBody, refusalError } from "../../contract/errors.ts";
 import type { CreateRequest } from "../../contract/executions.ts";
-import type { CreatedItem } from "../../contract/replies.ts";
+import type { Created, CreatedItem } from "../../contract/replies.ts";
 import { trustedSlot } from "../../kernel/ids.ts";
 import type { CommandOf, OutcomeOf } from "../../kernel/kernel.ts";
 import type { Outcome } from "../../kernel/outcome.ts";
+import { MemberKeys } from "../flows/member-keys.ts";
 import { shareOfMany } from "../partition/waiting-commands.ts";
 import { createCommand, type SubmissionContext } from "../submission.ts";
 import type { Session } from "./session.ts";
@@ -29,6 +30,17 @@ export const submissionAt = ({ engine, caller, retentionMs }: Session): Submissi
 	retentionMs,
 });
 
+/** Makes an execution, or finds what was made under its key. */
+export async function createOne(session: Session, command: Create): Promise<Created> {
+	for (;;) {
+		const { holder, ok: _, ...created } = await session.run("create", command);
+		if (!holder) return created;
+		const { namespace, idempotencyKey = "" } = command;
+		const made = await new MemberKeys(session).madeBefore({ namespace, idempotencyKey, holder });
+		if (made) return made;
+	}
+}
+
 /** Every item is answered by itself, in the order given: one that is refused never spoils the rest. */
 export function createTogether(session: Session, items: readonly CreateRequest[]): Promise<CreatedItem[]> {
 	const { engine } = session;
@@ -47,6 +59,13 @@ export function createTogether(session: Session, items: readonly CreateRequest[]
 
 		const partitionOf = ({ executionId }: Create): number => trustedSlot(executionId) % engine.runners.length;
 		const alone = (command: Create, place: number) => {
+			if (command.idempotencyKey) {
+				createOne(session, command).then(
+					(created) => settle(place, { ok: true, ...created }),
+					(error) => refuse(place, error),
+				);
+				return;
+			}
 			send(
 				partitionOf(command),
 				command,

@@ -37,14 +37,14 @@ import { resultOf } from "../../kernel/reading.ts";
 import { type AttemptRecord, attemptKey } from "../../kernel/records/attempt.ts";
 import { hasEnded } from "../../kernel/state.ts";
 import type { LoggedEvent, LogPosition } from "../../store/port.ts";
-import { decodeCursor, encodeCursor } from "../reading/cursor.ts";
 import { explain } from "../reading/explaining.ts";
 import { findExecutions } from "../reading/listing.ts";
+import { cursorAt, positionIn } from "../reading/log-cursor.ts";
 import { show, showAll } from "../reading/showing.ts";
 import { attemptView } from "../reading/views.ts";
 import { createCommand } from "../submission.ts";
 import { bulk } from "./bulk.ts";
-import { createTogether, submissionAt } from "./create-together.ts";
+import { createOne, createTogether, submissionAt } from "./create-together.ts";
 import type { Session } from "./session.ts";
 import { listSteps } from "./steps.ts";
 import { watch } from "./watching.ts";
@@ -66,8 +66,7 @@ export class LocalExecutions implements ExecutionCalls {
 		engine.nameLimits.check(trustedSlot(command.executionId) % engine.runners.length, command);
 		const finding = engine.guards.directory.check(command);
 		if (finding) await finding;
-		const { id, publicState, created } = await this.#session.run("create", command);
-		return { id, publicState, created };
+		return createOne(this.#session, command);
 	}
 
 	async createMany(items: CreateRequest[]): Promise<CreatedItem[]> {
@@ -105,7 +104,7 @@ export class LocalExecutions implements ExecutionCalls {
 		this.#session.engine.refuseIfClosed();
 		const { signal, ...request } = options;
 		const { timeoutMs = Number.POSITIVE_INFINITY } = waitRequest.check(request);
-		return watch(this.#session, id, { timeoutMs, signal }, async (isLast) => {
+		return watch(this.#session, this.#session.watched(id), { timeoutMs, signal }, async (isLast) => {
 			const found = await this.#session.read(id);
 			return isLast || hasEnded(found.record) ? show(this.#session, found) : undefined;
 		});
@@ -113,29 +112,34 @@ export class LocalExecutions implements ExecutionCalls {
 
 	async events(id: string, request: EventsRequest = {}, signal?: AbortSignal): Promise<ExecutionEventPage> {
 		const { limit = 100, cursor, waitMs = 0 } = eventsRequest.check(request);
-		const after = positionOf(cursor);
-		const events = await watch(this.#session, id, { timeoutMs: waitMs, signal }, async (isLast) => {
-			const page = await this.#eventsAfter(id, after, limit);
-			return isLast || page.length > 0 ? page : undefined;
-		});
+		const after = positionIn("e", cursor);
+		const events = await watch(
+			this.#session,
+			this.#session.watched(id),
+			{ timeoutMs: waitMs, signal },
+			async (isLast) => {
+				const page = await this.#eventsAfter(id, after, limit);
+				return isLast || page.length > 0 ? page : undefined;
+			},
+		);
 		return {
 			events: events.map(decodeEvent) as ExecutionEvent[],
-			nextCursor: cursorAt(events.at(-1) ?? after ?? { commit: 0, index: 0 }),
+			nextCursor: cursorAt("e", events.at(-1) ?? after),
 		};
 	}
 
 	async *follow(id: string, options: FollowOptions = {}): AsyncGenerator<FollowedEvent> {
 		const { signal, ...request } = options;
 		const { cursor } = eventsRequest.check(request);
-		let after = positionOf(cursor);
+		let after = positionIn("e", cursor);
 		while (!signal?.aborted) {
 			const patience = { timeoutMs: Number.POSITIVE_INFINITY, signal };
-			const events = await watch(this.#session, id, patience, async () => {
+			const events = await watch(this.#session, this.#session.watched(id), patience, async () => {
 				const page = await this.#eventsAfter(id, after, FOLLOW_PAGE);
 				return page.length > 0 || signal?.aborted ? page : undefined;
 			});
 			for (const logged of events) {
-				yield { cursor: cursorAt(logged), event: decodeEvent(logged) as ExecutionEvent };
+				yield { cursor: cursorAt("e", logged), event: decodeEvent(logged) as ExecutionEvent };
 			}
 			after = events.at(-1) ?? after;
 		}
@@ -246,11 +250,3 @@ export class LocalExecutions implements ExecutionCalls {
 		return reply;
 	}
 }
-
-function positionOf(cursor: string | undefined): LogPosition | undefined {
-	if (cursor === undefined) return undefined;
-	const [commit, index] = decodeCursor("e", cursor, ["position", "position"]);
-	return { commit: Number(commit), index: Number(index) };
-}
-
-const cursorAt = ({ commit, index }: LogPosition): string => encodeCursor("e", [commit, index]);

@@ -1,5 +1,6 @@
 import type { FlowCalls } from "../../contract/backend.ts";
-import { type EventsRequest, eventsRequest, type WaitRequest, waitRequest } from "../../contract/executions.ts";
+import { FlowFabricError } from "../../contract/errors.ts";
+import { type EventsRequest, eventsRequest, waitRequest } from "../../contract/executions.ts";
 import { DEFAULT_LIMIT } from "../../contract/fields.ts";
 import {
 	type CancelFlowRequest,
@@ -25,30 +26,40 @@ import type {
 	FlowSummary,
 	FlowView,
 } from "../../contract/replies.ts";
+import { decodeEvent } from "../../kernel/events.ts";
 import type { FlowTarget } from "../../kernel/flows/target.ts";
 import { makeId, trustedSlot } from "../../kernel/ids.ts";
 import type { CommandOf, Op } from "../../kernel/kernel.ts";
-import { DEFAULT_GRACE_MS } from "../../kernel/policy.ts";
-import type { FlowRecord } from "../../kernel/records/flow.ts";
+import { flowKey } from "../../kernel/records/flow.ts";
+import { logSubject } from "../../store/port.ts";
 import { FlowBuilder } from "../flows/flow-builder.ts";
+import { FlowCanceller } from "../flows/flow-canceller.ts";
+import { listFlows } from "../flows/flow-listing.ts";
 import { FlowReader } from "../flows/flow-reader.ts";
-import { givenGroup, nodeOfFlow } from "../flows/given-flow.ts";
+import { givenGroup, type NodeOfFlow, nodeOfFlow } from "../flows/given-flow.ts";
+import { MemberKeys } from "../flows/member-keys.ts";
+import { cursorAt, positionIn } from "../reading/log-cursor.ts";
 import { submissionAt } from "./create-together.ts";
 import type { Session } from "./session.ts";
+import { watch } from "./watching.ts";
 
 /** Commands about one flow, whose id says where they run. */
 type FlowOp = { [O in Op]: CommandOf<O> extends FlowTarget ? O : never }[Op];
 
 /** Flows on an engine in this process. */
-export class LocalFlows implements Partial<FlowCalls> {
+export class LocalFlows implements FlowCalls {
 	readonly #session: Session;
 	readonly #reader: FlowReader;
+	readonly #keys: MemberKeys;
 	readonly #builder: FlowBuilder;
+	readonly #canceller: FlowCanceller;
 
 	constructor(session: Session) {
 		this.#session = session;
 		this.#reader = new FlowReader(session);
-		this.#builder = new FlowBuilder(session, this.#reader);
+		this.#keys = new MemberKeys(session);
+		this.#builder = new FlowBuilder(session, this.#reader, this.#keys);
+		this.#canceller = new FlowCanceller(session, this.#reader);
 	}
 
 	async create(request: CreateFlowRequest): Promise<CreatedFlow> {
@@ -57,28 +68,72 @@ export class LocalFlows implements Partial<FlowCalls> {
 	}
 
 	async get(id: string): Promise<FlowView> {
-		return this.#reader.view(await this.#reader.read(id));
+		return this.#reader.view(id);
+	}
+
+	list(request: FlowsPageRequest = {}): Promise<FlowPage> {
+		const { limit = DEFAULT_LIMIT, cursor, ...filter } = flowsPageRequest.check(request);
+		return listFlows(this.#session, this.#reader, filter, limit, cursor);
+	}
+
+	async wait(id: string, options: { timeoutMs?: number; signal?: AbortSignal } = {}): Promise<FlowSummary> {
+		const { engine } = this.#session;
+		engine.refuseIfClosed();
+		const { signal, ...request } = options;
+		const { timeoutMs = Number.POSITIVE_INFINITY } = waitRequest.check(request);
+		const { partition } = engine.runnerOfFlow(id);
+		return watch(this.#session, { partition, subject: flowKey(id) }, { timeoutMs, signal }, async (isLast) => {
+			const { outcome } = await this.#reader.read(id);
+			return isLast || outcome !== "" ? this.#reader.summary(id) : undefined;
+		});
+	}
+
+	async events(id: string, request: EventsRequest = {}, signal?: AbortSignal): Promise<EventPage> {
+		const { limit = DEFAULT_LIMIT, cursor, waitMs = 0 } = eventsRequest.check(request);
+		const after = positionIn("g", cursor);
+		const runner = this.#session.engine.runnerOfFlow(id);
+		const { namespace } = await this.#reader.read(id);
+		// What happens to a member changes no record of its flow; but it is told of in the log of the namespace.
+		const watched = { partition: runner.partition, subject: logSubject(namespace) };
+		const events = await watch(this.#session, watched, { timeoutMs: waitMs, signal }, async (isLast) => {
+			await this.#reader.read(id);
+			const page = await runner.ask((store, partition) => store.events(partition, namespace, id, after, limit));
+			return isLast || page.events.length > 0 ? page.events : undefined;
+		});
+		return { events: events.map(decodeEvent), nextCursor: cursorAt("g", events.at(-1) ?? after) };
 	}
 
 	async addMember(id: string, node: NodeRequest): Promise<AddedMember> {
 		const flow = await this.#reader.read(id);
+		const { engine } = this.#session;
 		const context = { ...submissionAt(this.#session), slot: trustedSlot(id), wantsHash: true };
 		const given = nodeOfFlow(node, flow, context);
-		this.#session.engine.nameLimits.check(context.slot % context.partitions, given.work);
-		await this.#session.engine.guards.directory.check(given.work);
-		const { ok: _, ...added } = await this.#run("addMember", {
-			op: "addMember",
-			flowId: id,
-			node: given,
-			actor: this.#session.caller.actor,
-		});
+		engine.nameLimits.check(context.slot % context.partitions, given.work);
+		await engine.guards.directory.check(given.work);
+		await this.#keys.hold(id, [given]);
+		const added = await this.#addMember(id, given);
+		if (added.created) engine.flowGraphs.grew(id, added.revision);
 		return added;
+	}
+
+	async #addMember(flowId: string, node: NodeOfFlow): Promise<AddedMember> {
+		const { actor } = this.#session.caller;
+		try {
+			const { ok: _, ...added } = await this.#run("addMember", { op: "addMember", flowId, node, actor });
+			// Of two who add the same at once, the key must stand for the one that was.
+			const { executionId } = added;
+			if (!added.created && node.work.idempotencyKey)
+				await this.#keys.hold(flowId, [{ ...node, work: { ...node.work, executionId } }]);
+			return added;
+		} catch (error) {
+			if (error instanceof FlowFabricError && !error.retryable) await this.#keys.free([node]);
+			throw error;
+		}
 	}
 
 	async addEdge(id: string, edge: EdgeRequest): Promise<AddedEdge> {
 		const { from, to, on = "success", passResultAs, expectedRevision } = edgeRequest.check(edge);
-		const flow = await this.#reader.read(id);
-		const closesCycle = await this.#closesCycle(flow, from, to);
+		const { upstream, downstream, ...cycle } = await this.#closesCycle(id, from, to);
 		const { engine, caller } = this.#session;
 		const { ok: _, ...added } = await this.#run("addEdge", {
 			op: "addEdge",
@@ -89,10 +144,23 @@ export class LocalFlows implements Partial<FlowCalls> {
 			on,
 			...(passResultAs === undefined ? undefined : { passResultAs }),
 			expectedRevision,
-			closesCycle,
+			...cycle,
 			actor: caller.actor,
 		});
+		if (added.created) engine.flowGraphs.grew(id, added.revision, { from: upstream, to: downstream });
 		return added;
+	}
+
+	/** The graph is read for it, but not by the rule: whether it is still the same is told by its revision. */
+	async #closesCycle(id: string, from: string, to: string) {
+		const flow = await this.#reader.read(id);
+		const { revision: graphRevision } = flow;
+		const [upstream, downstream] = await this.#reader.executionsOf(id, [from, to]);
+		if (upstream === undefined || downstream === undefined)
+			return { closesCycle: false, graphRevision, upstream: "", downstream: "" };
+		const { flowGraphs } = this.#session.engine;
+		const closesCycle = await flowGraphs.closesCycle(this.#reader, flow, upstream, downstream);
+		return { closesCycle, graphRevision, upstream, downstream };
 	}
 
 	async setGroup(id: string, node: string, group: GroupRequest): Promise<FlowRevision> {
@@ -106,6 +174,15 @@ export class LocalFlows implements Partial<FlowCalls> {
 		const actor = this.#session.caller.actor;
 		const { revision } = await this.#run("sealFlow", { op: "sealFlow", flowId: id, actor });
 		return { revision };
+	}
+
+	async cancel(
+		id: string,
+		request: CancelFlowRequest,
+		{ wait = false }: { wait?: boolean } = {},
+		signal?: AbortSignal,
+	): Promise<CancelledFlow> {
+		return this.#canceller.cancel(id, cancelFlowRequest.check(request), wait, signal);
 	}
 
 	async delete(id: string): Promise<{ deleted: true }> {

@@ -36,6 +36,7 @@ import { mapInSlices } from "../bounded.ts";
 import type { Claim } from "../claims/claim-dispatcher.ts";
 import { sameOffer } from "../claims/offers.ts";
 import { grantView } from "../claims/request-kinds.ts";
+import { parentsOf } from "../flows/parents.ts";
 import { PARTITION_PATIENCE_MS } from "../partition/store-line.ts";
 import { shareOfMany } from "../partition/waiting-commands.ts";
 import { asValue, bodyHash, contentOf, inlineValue, pack } from "../payloads.ts";
@@ -342,11 +343,21 @@ export class LocalLeases implements LeaseCalls {
 	/** Most inputs are inside their record; only one kept apart has to be waited for. */
 	#claimed(record: ExecutionRecord): ClaimedExecution | Promise<ClaimedExecution> {
 		const view = this.#withInput(record);
-		if (record.parts === null) return view;
-		return Promise.all([view, signalsOfLast(this.#session, record)]).then(([claimed, signals]) => ({
-			...claimed,
-			signals,
-		}));
+		const hasUpstreams = (record.member?.group.edges ?? 0) > 0;
+		return record.parts === null && !hasUpstreams ? view : this.#withMore(record, view, hasUpstreams);
+	}
+
+	async #withMore(
+		record: ExecutionRecord,
+		view: ClaimedExecution | Promise<ClaimedExecution>,
+		hasUpstreams: boolean,
+	): Promise<ClaimedExecution> {
+		const [claimed, signals, parents] = await Promise.all([
+			view,
+			record.parts ? signalsOfLast(this.#session, record) : [],
+			hasUpstreams ? parentsOf(this.#session, record) : undefined,
+		]);
+		return { ...claimed, signals, ...(parents ? { parents } : undefined) };
 	}
 
 	#withInput(record: ExecutionRecord): ClaimedExecution | Promise<ClaimedExecution> {

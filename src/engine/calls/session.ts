@@ -11,6 +11,7 @@ import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { corruptRecord } from "../partition/unreadable.ts";
 import { unpack } from "../payloads.ts";
 import { namespaceFor } from "../scope.ts";
+import type { Watched } from "./watching.ts";
 
 /** On whose behalf calls are made. */
 export interface Caller {
@@ -52,6 +53,11 @@ export class Session {
 
 	runnerOf(executionId: string): PartitionRunner {
 		return this.engine.runner(this.engine.partitionOf(executionId));
+	}
+
+	/** An execution, to be watched. */
+	watched(executionId: string): Watched {
+		return { partition: this.engine.partitionOf(executionId), subject: executionKey(executionId) };
 	}
 
 	/** `ofMany` for a command that comes with hundreds of others; see `Running`. */

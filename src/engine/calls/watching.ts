@@ -7,13 +7,19 @@ export interface Patience {
 	signal: AbortSignal | undefined;
 }
 
+/** A record, or a log, whose changes are watched for. */
+export interface Watched {
+	partition: number;
+	subject: string;
+}
+
 /**
- * Looks at an execution again whenever it may have changed, until the look gives an answer; the last look, when the time
+ * Looks at something again whenever it may have changed, until the look gives an answer; the last look, when the time
  * is over, has to give one. Whoever looks is told of every change after the look began, so none is slept through.
  */
 export async function watch<T>(
 	{ engine }: Session,
-	id: string,
+	{ partition, subject }: Watched,
 	{ timeoutMs, signal }: Patience,
 	look: (isLast: boolean) => Promise<T | undefined>,
 ): Promise<T> {
@@ -22,11 +28,10 @@ export async function watch<T>(
 		if (answer !== undefined) return answer;
 	}
 	const { clock, watchers, store } = engine;
-	const partition = engine.partitionOf(id);
 	const deadline = clock.monotonic() + timeoutMs;
 	let changed = () => {};
 	let change = new Promise<void>((resolve) => (changed = resolve));
-	const unsubscribe = [watchers.add(id, () => changed()), store.watch(partition, id)];
+	const unsubscribe = [watchers.add(subject, () => changed()), store.watch(partition, subject)];
 	const abort = () => changed();
 	signal?.addEventListener("abort", abort);
 	try {

@@ -1,4 +1,3 @@
-import { refusalError } from "../../contract/errors.ts";
 import type { CreateFlowRequest } from "../../contract/flows.ts";
 import type { CreatedFlow } from "../../contract/replies.ts";
 import type { Graph } from "../../kernel/flows/graph.ts";
@@ -6,7 +5,6 @@ import { isUnreachable } from "../../kernel/flows/groups.ts";
 import { type FlowPart, planFlow } from "../../kernel/flows/planning.ts";
 import { makeId, slotOf } from "../../kernel/ids.ts";
 import type { CommandOf } from "../../kernel/kernel.ts";
-import { type FlowRecord, flowKey } from "../../kernel/records/flow.ts";
 import { idempotencySubject } from "../../kernel/records/idempotency-key.ts";
 import { mapInSlices } from "../bounded.ts";
 import { submissionAt } from "../calls/create-together.ts";
@@ -15,6 +13,7 @@ import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { bodyHash } from "../payloads.ts";
 import type { FlowReader } from "./flow-reader.ts";
 import { graphOf, type NodeOfFlow, nodeOfFlow, refuseTooManyNodes } from "./given-flow.ts";
+import type { MemberKeys } from "./member-keys.ts";
 
 /** How long to wait before looking again at a flow that another call is about to make. */
 const LOOK_AGAIN_MS = 50;
@@ -23,10 +22,12 @@ const LOOK_AGAIN_MS = 50;
 export class FlowBuilder {
 	readonly #session: Session;
 	readonly #reader: FlowReader;
+	readonly #keys: MemberKeys;
 
-	constructor(session: Session, reader: FlowReader) {
+	constructor(session: Session, reader: FlowReader, keys: MemberKeys) {
 		this.#session = session;
 		this.#reader = reader;
+		this.#keys = keys;
 	}
 
 	async create(given: CreateFlowRequest): Promise<CreatedFlow> {
@@ -87,11 +88,19 @@ export class FlowBuilder {
 	): Promise<CreatedFlow> {
 		const runner = this.#session.engine.runnerOfFlow(command.flowId);
 		const [whole] = parts;
-		if (parts.length <= 1) command.whole = whole ?? { members: [], links: [] };
+		const keyed = nodes.filter(({ work }) => work.idempotencyKey);
+		// Keys are held for what is there, if only for whoever makes it.
+		if (parts.length <= 1 && keyed.length === 0) command.whole = whole ?? { members: [], links: [] };
 		for (;;) {
-			const { id, revision, created, building } = await this.#session.runOn(runner, "createFlow", command);
+			const outcome = await this.#session.runOn(runner, "createFlow", command);
+			const { id, revision, created, building, holder } = outcome;
+			if (holder) {
+				const { namespace, idempotencyKey = "" } = command;
+				await this.#keys.freeIfGone({ namespace, idempotencyKey, holder });
+				continue;
+			}
 			if (created) {
-				if (building) await this.#build(runner, command, parts);
+				if (building) await this.#build(runner, command, parts, keyed);
 				const ids = graph.order.map((n) => nodes[n]).map((node) => [node?.key ?? "", node?.work.executionId ?? ""]);
 				return { id, revision, nodes: Object.fromEntries(ids) as Record<string, string>, created: true };
 			}
@@ -102,13 +111,26 @@ export class FlowBuilder {
 	}
 
 	/** Writes it part by part, then lets it be seen; what cannot be finished is given up. */
-	async #build(runner: PartitionRunner, { flowId, actor }: CommandOf<"createFlow">, parts: readonly FlowPart[]): Promise<void> {
+	async #build(
+		runner: PartitionRunner,
+		{ flowId, actor }: CommandOf<"createFlow">,
+		parts: readonly FlowPart[],
+		keyed: readonly NodeOfFlow[],
+	): Promise<void> {
 		try {
+			await this.#keys.hold(flowId, keyed);
 			for (const [n, part] of parts.entries())
-				await this.#session.runOn(runner, "buildFlow", { op: "buildFlow", flowId, part, isLast: n === parts.length - 1, actor });
+				await this.#session.runOn(runner, "buildFlow", {
+					op: "buildFlow",
+					flowId,
+					part,
+					isLast: n === parts.length - 1,
+					actor,
+				});
 		} catch (error) {
 			// If it cannot be, its time will be over before long.
 			await this.#session.runOn(runner, "dropFlow", { op: "dropFlow", flowId, actor }).catch(() => {});
+			await this.#keys.free(keyed);
 			throw error;
 		}
 		for (;;) {
@@ -127,7 +149,10 @@ export class FlowBuilder {
 }
 
 /** The hash of everything a call says but its key. */
-function hashOf({ idempotencyKey: _, nodes: _nodes, ...rest }: CreateFlowRequest, nodes: readonly NodeOfFlow[]): string {
+function hashOf(
+	{ idempotencyKey: _, nodes: _nodes, ...rest }: CreateFlowRequest,
+	nodes: readonly NodeOfFlow[],
+): string {
 	const named = nodes.map(({ key, bodyHash: hash }) => ({ key, hash }));
 	return bodyHash({ ...rest, sealed: rest.sealed ?? true, nodes: named }, undefined);
 }

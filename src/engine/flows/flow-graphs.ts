@@ -27,11 +27,13 @@ export class FlowGraphs {
 		return false;
 	}
 
-	/** An edge was added, which made this revision. */
-	added(flowId: string, from: string, to: string, revision: number): void {
+	/** A member or an edge was added, which made this revision. */
+	grew(flowId: string, revision: number, edge?: { from: string; to: string }): void {
 		const known = this.#known.get(flowId);
 		if (!known || known.revision !== revision - 1) return;
 		known.revision = revision;
+		if (!edge) return;
+		const { from, to } = edge;
 		const out = known.downstream.get(from);
 		if (out) out.push(to);
 		else known.downstream.set(from, [to]);

@@ -20,7 +20,12 @@ export interface FlowTerms {
 }
 
 /** Checks a node like a submission; `field` is where it stood, for whoever reads the error. */
-export function nodeOfFlow(given: unknown, { namespace, budgets }: FlowTerms, context: SubmissionContext, field = ""): NodeOfFlow {
+export function nodeOfFlow(
+	given: unknown,
+	{ namespace, budgets }: FlowTerms,
+	context: SubmissionContext,
+	field = "",
+): NodeOfFlow {
 	try {
 		const { key, ...request } = nodeRequest.check(given) as { key: string; namespace?: string };
 		if (request.namespace !== undefined && request.namespace !== namespace)
@@ -45,7 +50,10 @@ function within(place: string, error: unknown): unknown {
 }
 
 /** The graph in order, or its refusal. */
-export function graphOf(nodes: readonly NodeOfFlow[], { edges = [], groups = [], sealed = true }: CreateFlowRequest): Graph {
+export function graphOf(
+	nodes: readonly NodeOfFlow[],
+	{ edges = [], groups = [], sealed = true }: CreateFlowRequest,
+): Graph {
 	const graph = orderGraph({
 		nodes: nodes.map(({ key }) => key),
 		edges: edges.map((edge) => ({ ...edge, on: edge.on ?? "success" })),

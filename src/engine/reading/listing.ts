@@ -1,7 +1,7 @@
 import type { ListRequest } from "../../contract/executions.ts";
-import { listQueue, listQueuePrefix } from "../../kernel/placement.ts";
+import { flowQueue, listQueue, listQueuePrefix } from "../../kernel/placement.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
-import { publicState } from "../../kernel/state.ts";
+import { PUBLIC_STATES, publicState } from "../../kernel/state.ts";
 import { hasTag } from "../../kernel/tags.ts";
 import { isFor } from "../../kernel/target.ts";
 import type { QueuePosition } from "../../store/port.ts";
@@ -12,15 +12,32 @@ import { compare, firstOfAll } from "./queue-merge.ts";
 import type { Found } from "./showing.ts";
 
 /**
- * Executions of a namespace, newest first. Each stands in one list queue, named by lane and state, at a position that
- * never changes; so a page is a merge of the queues asked for, and a cursor is simply the last position looked at.
- * Namespace, lane, state and time are found by the index; kind and tag by looking at the records.
+ * Executions, newest first. Each stands in one queue of an index, at a position that never changes; so a page is a merge of
+ * the queues asked for, and a cursor is simply the last position looked at. What the index does not tell is found by looking
+ * at the records.
  */
 
 export type Filter = Omit<ListRequest, "limit" | "cursor">;
+/** Without a namespace: those of all that the caller may see. */
+type Search = Omit<Filter, "namespace"> & { namespace: string | undefined };
 
 interface Place extends QueuePosition {
 	partition: number;
+}
+
+/** An index that a list is read by. */
+interface ListIndex {
+	/** The letter of its cursors. */
+	letter: string;
+	partitions: readonly number[];
+	/** What is asked for is one queue of each partition, which is read in one piece. */
+	isOneQueue: boolean;
+	/** Whether most of what it finds may not match. */
+	isNarrow: boolean;
+	/** Where to begin when it is not at the first. */
+	start?: QueuePosition;
+	queuesIn(runner: PartitionRunner): Promise<string[]>;
+	isWithin(score: number): boolean;
 }
 
 /** Records looked at in one call, whatever they match; a call that ends here has a cursor and perhaps nothing else. */
@@ -37,15 +54,18 @@ export async function findExecutions(
 	limit: number,
 	cursor: string | undefined,
 ): Promise<{ found: Found[]; nextCursor?: string }> {
-	const search = { ...filter, namespace: session.namespaceFor(filter.namespace) };
-	const partitions = [...session.engine.runners.keys()];
+	const { flowId } = filter;
+	// A flow says by itself where it is.
+	const isEnough = flowId !== undefined && filter.namespace === undefined;
+	const namespace = isEnough ? session.caller.namespace : session.namespaceFor(filter.namespace);
+	const search: Search = { ...filter, namespace };
+	const index = flowId === undefined ? namespaceIndex(session, search) : flowIndex(session, flowId, search);
 	const tag = splitTag(filter.tag);
-	const isNarrow = filter.kind !== undefined || tag !== undefined;
 	const found: Found[] = [];
-	let after = startOf(filter, cursor);
+	let after = later(index.start, positionAfter(index.letter, cursor));
 	for (let lookedAt = 0, chars = 0; ; ) {
-		const step = isNarrow ? STEP : limit - found.length;
-		const places = await nextPlaces(session, search, partitions, step + 1, after);
+		const step = index.isNarrow ? STEP : limit - found.length;
+		const places = await nextPlaces(session, index, step + 1, after);
 		const wanted = places.slice(0, step);
 		let taken = 0;
 		while (taken < wanted.length && found.length < limit && chars < MAX_CHARS) {
@@ -60,17 +80,56 @@ export async function findExecutions(
 		lookedAt += taken;
 		if (taken === places.length) return { found };
 		if (after && (found.length === limit || lookedAt >= MAX_LOOKED_AT || chars >= MAX_CHARS)) {
-			return { found, nextCursor: positionCursor("l", after) };
+			return { found, nextCursor: positionCursor(index.letter, after) };
 		}
 	}
 }
 
-function matches(record: ExecutionRecord, filter: Filter, tag: [key: string, value: string] | undefined): boolean {
+/** All of a namespace: a queue for each lane and state. Scores are negated times of creation. */
+function namespaceIndex(session: Session, search: Search): ListIndex {
+	const { namespace = "", lane, state, createdAfter, createdBefore } = search;
+	return {
+		letter: "l",
+		partitions: [...session.engine.runners.keys()],
+		isOneQueue: lane !== undefined && state !== undefined,
+		isNarrow: search.kind !== undefined || search.tag !== undefined,
+		// What was created before a time stands behind that of the millisecond before it.
+		...(createdBefore === undefined ? undefined : { start: { score: 1 - createdBefore, key: "" } }),
+		async queuesIn(runner) {
+			if (lane !== undefined && state !== undefined) return [listQueue(namespace, lane, state)];
+			const prefix = listQueuePrefix(namespace, lane);
+			const { queues } = await runner.ask((store, partition) => store.queues(partition, prefix));
+			return state === undefined ? queues : queues.filter((queue) => queue.endsWith(`,${state}`));
+		},
+		isWithin: (score) => createdAfter === undefined || -score >= createdAfter,
+	};
+}
+
+/** The members of a flow: a queue for each state. Scores are negated numbers. */
+function flowIndex(session: Session, flowId: string, search: Search): ListIndex {
+	const { state, kind, tag, lane, createdAfter, createdBefore } = search;
+	const states = state === undefined ? PUBLIC_STATES : [state];
+	const queues = states.map((each) => flowQueue(flowId, each));
+	return {
+		letter: "f",
+		partitions: [session.engine.runnerOfFlow(flowId, "flowId").partition],
+		isOneQueue: state !== undefined,
+		isNarrow: [kind, tag, lane, createdAfter, createdBefore].some((each) => each !== undefined),
+		queuesIn: async () => queues,
+		isWithin: () => true,
+	};
+}
+
+function matches(record: ExecutionRecord, filter: Search, tag: [key: string, value: string] | undefined): boolean {
+	const { state, kind, lane, createdAfter, createdBefore } = filter;
 	return (
 		isFor(record, filter.namespace) &&
 		// It may have moved on since its queue was read.
-		(filter.state === undefined || publicState(record) === filter.state) &&
-		(filter.kind === undefined || record.kind === filter.kind) &&
+		(state === undefined || publicState(record) === state) &&
+		(kind === undefined || record.kind === kind) &&
+		(lane === undefined || record.lane === lane) &&
+		(createdAfter === undefined || record.createdAt >= createdAfter) &&
+		(createdBefore === undefined || record.createdAt < createdBefore) &&
 		(tag === undefined || hasTag(record.tags, tag[0], tag[1]))
 	);
 }
@@ -81,29 +140,22 @@ function splitTag(tag: string | undefined): [key: string, value: string] | undef
 	return [tag.slice(0, colon), tag.slice(colon + 1)];
 }
 
-/** Scores are negated times: what was created before a time stands behind that of the millisecond before it. */
-function startOf({ createdBefore }: Filter, cursor: string | undefined): QueuePosition | undefined {
-	const bound = createdBefore === undefined ? undefined : { score: 1 - createdBefore, key: "" };
-	if (cursor === undefined) return bound;
-	const last = positionAfter("l", cursor);
-	return bound && last && compare(bound, last) > 0 ? bound : last;
-}
+const later = (a: QueuePosition | undefined, b: QueuePosition | undefined): QueuePosition | undefined =>
+	a && b ? (compare(a, b) > 0 ? a : b) : (a ?? b);
 
 async function nextPlaces(
 	session: Session,
-	filter: Filter & { namespace: string },
-	partitions: readonly number[],
+	index: ListIndex,
 	count: number,
 	after: QueuePosition | undefined,
 ): Promise<Place[]> {
-	const { createdAfter } = filter;
 	const pages = await Promise.all(
-		partitions.map(async (partition) => {
-			const entries = await entriesIn(session.engine.runner(partition), filter, count, after);
+		index.partitions.map(async (partition) => {
+			const entries = await entriesIn(session.engine.runner(partition), index, count, after);
 			return entries.map(({ score, key }) => ({ score, key, partition }));
 		}),
 	);
-	const merged = pages.flat().filter(({ score }) => createdAfter === undefined || -score >= createdAfter);
+	const merged = pages.flat().filter(({ score }) => index.isWithin(score));
 	merged.sort(compare);
 	// What moved between two queues while they were read may stand in both.
 	return merged.filter((place, n) => place.key !== merged[n - 1]?.key).slice(0, count);
@@ -115,27 +167,17 @@ async function nextPlaces(
  */
 async function entriesIn(
 	runner: PartitionRunner,
-	filter: Filter & { namespace: string },
+	index: ListIndex,
 	count: number,
 	after: QueuePosition | undefined,
 ): Promise<QueuePosition[]> {
-	const readAll = async (): Promise<QueuePosition[]> =>
-		firstOfAll(runner, await queuesFor(runner, filter), count, after);
-	if (filter.lane !== undefined && filter.state !== undefined) return readAll();
+	const readAll = async (): Promise<QueuePosition[]> => firstOfAll(runner, await index.queuesIn(runner), count, after);
+	if (index.isOneQueue) return readAll();
 	const lastCommit = async () => (await runner.ask((store, at) => store.lastCommit(at))).commit;
 	// One after the other: a store may answer in any order what it is asked at the same time.
 	const before = await lastCommit();
 	const entries = await readAll();
 	return before === (await lastCommit()) ? entries : [...entries, ...(await readAll())];
-}
-
-async function queuesFor(
-	runner: PartitionRunner,
-	{ namespace, lane, state }: Filter & { namespace: string },
-): Promise<string[]> {
-	if (lane !== undefined && state !== undefined) return [listQueue(namespace, lane, state)];
-	const { queues } = await runner.ask((store, partition) => store.queues(partition, listQueuePrefix(namespace, lane)));
-	return state === undefined ? queues : queues.filter((queue) => queue.endsWith(`,${state}`));
 }
 
 /** What stands at each place, undefined where nothing is any more, or nothing that can be read; and how long it all is. */

@@ -1,5 +1,5 @@
 import { createdAtOfListEntry, LIST, listQueueSubject } from "../../kernel/placement.ts";
-import { PUBLIC_STATES, type PublicState } from "../../kernel/state.ts";
+import { ENDED_STATES, type PublicState } from "../../kernel/state.ts";
 import { mapBounded } from "../bounded.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { someSizes } from "./queue-sizes.ts";
@@ -15,9 +15,6 @@ export interface QueueDepth {
 
 const PARTITIONS_AT_ONCE = 8;
 const LANES_AT_ONCE = 16;
-
-const ENDED: ReadonlySet<PublicState> = new Set(["completed", "failed", "cancelled", "expired", "skipped"]);
-const OPEN: ReadonlySet<PublicState> = new Set(PUBLIC_STATES.filter((state) => !ENDED.has(state)));
 
 /** How many executions lanes hold, over all namespaces; at most so many lanes and states, the fullest first. */
 export async function queueDepths(runners: readonly PartitionRunner[], most: number): Promise<QueueDepth[]> {
@@ -38,7 +35,7 @@ export async function queueDepths(runners: readonly PartitionRunner[], most: num
 	});
 	const fullest = [...depths].sort(([, a], [, b]) => b.size - a.size).slice(0, most);
 	return mapBounded(fullest, LANES_AT_ONCE, async ([queue, { holders, ...depth }]) => {
-		if (!OPEN.has(depth.state)) return depth;
+		if (ENDED_STATES.has(depth.state)) return depth;
 		const ages = await Promise.all(holders.map((runner) => oldestIn(runner, queue)));
 		return { ...depth, oldestMs: ages.reduce((oldest, age) => Math.max(oldest, age), 0) };
 	});

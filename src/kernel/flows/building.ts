@@ -75,9 +75,10 @@ function makeMember(
 /** Notes a member under its number. */
 function enter(tx: Tx, flowId: string, number: number, entry: { key: string; executionId: string }): void {
 	const key = flowMembersKey(flowId, pageOfMember(number));
-	const page = tx.get(key) ?? flowMembersDefaults;
+	const place = (number - 1) % MEMBERS_PER_PAGE;
+	const page = (place === 0 ? tx.getFresh(key) : tx.get(key)) ?? flowMembersDefaults;
 	const members = [...page.members];
-	members[(number - 1) % MEMBERS_PER_PAGE] = entry;
+	members[place] = entry;
 	tx.put(key, amend(page, { members }));
 }
 

@@ -2,7 +2,7 @@ import { cancellation, change, ending } from "../changing.ts";
 import { DEFAULT_GRACE_MS } from "../policy.ts";
 import { amendExecution, type ExecutionRecord, executionKey, type Group, type Member } from "../records/execution.ts";
 import type { EdgeState, OutEdge } from "../records/links.ts";
-import { hasEnded } from "../state.ts";
+import { hasEnded, publicState } from "../state.ts";
 import type { FlowStep } from "./flow-step.ts";
 import { edgeStateAfter, isImpossible, isSatisfied } from "./groups.ts";
 import { inEdge, linksOf, outEdge, putInEdge, putOutEdge, putTasks } from "./member-links.ts";
@@ -93,7 +93,7 @@ export class Cascade {
 		const down = tx.get(executionKey(edge.to));
 		if (!down?.member) return;
 		if (edge.passResultAs !== undefined && state === "satisfied") {
-			const entry = { from: upstream.id, passResultAs: edge.passResultAs };
+			const entry = { from: upstream.id, passResultAs: edge.passResultAs, end: publicState(upstream) };
 			const attempt = upstream.attempt ? { attempt: upstream.attempt.index } : undefined;
 			putInEdge(tx, down.id, edge.place, { ...entry, ...attempt });
 		}
@@ -120,7 +120,10 @@ export class Cascade {
 
 	/** Its group can no longer be satisfied. */
 	skip(record: ExecutionRecord, member: Member): void {
-		const { tx, deed } = this.#step;
+		const { tx, flow, deed } = this.#step;
+		// Whatever waited in a cancelled flow was cancelled, in whatever order its members are reached.
+		if (flow.cancel && flow.cancel.policy !== "flow_only")
+			return obeyCancel(this.#step, this, amendExecution(record, { member }), flow.cancel);
 		const changes = ending(record, "skipped", deed.now, "cancel");
 		changes.member = member;
 		this.ended(

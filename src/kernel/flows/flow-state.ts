@@ -5,7 +5,10 @@ export const FLOW_STATES = ["open", "running", "blocked", "completed", "failed",
 export type FlowState = (typeof FLOW_STATES)[number];
 
 /** The state of a flow, by how it ended, else by the states its members are in. */
-export function flowStateOf({ outcome, isSealed }: FlowRecord, counts: Partial<Record<PublicState, number>>): FlowState {
+export function flowStateOf(
+	{ outcome, isSealed }: FlowRecord,
+	counts: Partial<Record<PublicState, number>>,
+): FlowState {
 	if (outcome !== "") return outcome;
 	if ((counts.active ?? 0) > 0) return "running";
 	// More may come to what is not sealed yet.

@@ -19,13 +19,14 @@ export class FlowStep {
 	readonly #flowBefore: FlowRecord;
 	readonly #progressBefore: FlowProgressRecord | undefined;
 
-	/** `flow` is as it is stored, or about to be. */
-	constructor(tx: Tx, flow: FlowRecord, deed: Deed) {
+	/** `flow` is as it is stored, or, when it is new, about to be. */
+	constructor(tx: Tx, flow: FlowRecord, deed: Deed, isNew = false) {
 		this.tx = tx;
 		this.deed = deed;
 		this.flow = flow;
 		this.#flowBefore = flow;
-		this.#progressBefore = tx.get(flowProgressKey(flow.id));
+		const key = flowProgressKey(flow.id);
+		this.#progressBefore = isNew ? tx.getFresh(key) : tx.get(key);
 		this.progress = this.#progressBefore ?? flowProgressDefaults;
 	}
 

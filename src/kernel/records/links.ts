@@ -1,3 +1,4 @@
+import type { PublicState } from "../state.ts";
 import { type Key, makeRecord } from "./record.ts";
 
 export const EDGE_CONDITIONS = ["success", "failure", "completion"] as const;
@@ -22,7 +23,8 @@ export interface InEdge {
 	/** The execution upstream. */
 	from: string;
 	passResultAs?: string;
-	/** The attempt that satisfied the edge, whose result is passed. */
+	/** Once it is satisfied by a name: how the upstream ended, and which attempt of it did, whose result is passed. */
+	end?: PublicState;
 	attempt?: number;
 }
 

@@ -3,7 +3,15 @@ import { FlowStep } from "../flows/flow-step.ts";
 import { removeFlow } from "../flows/removing.ts";
 import { type FlowTarget, findFlow, flowNotFound } from "../flows/target.ts";
 import { type Outcome, refuse } from "../outcome.ts";
-import { CANCEL_POLICIES, type CancelPolicy, type FlowCancel, type FlowRecord, flowKey } from "../records/flow.ts";
+import {
+	CANCEL_POLICIES,
+	type CancelPolicy,
+	type FlowCancel,
+	type FlowRecord,
+	flowKey,
+	flowProgressDefaults,
+	flowProgressKey,
+} from "../records/flow.ts";
 import type { Tx } from "../tx.ts";
 
 export interface CancelFlowCommand extends FlowTarget {
@@ -15,8 +23,8 @@ export interface CancelFlowCommand extends FlowTarget {
 	actor: string;
 }
 
-/** The flow as it is then; `changed` is false when the cancel that is stored stays. */
-export type CancelFlowOutcome = Outcome<{ flow: FlowRecord; changed: boolean }>;
+/** The flow as it is then, and how many members have not ended; `changed` is false when the cancel that is stored stays. */
+export type CancelFlowOutcome = Outcome<{ flow: FlowRecord; left: number; changed: boolean }>;
 
 const strength = (policy: CancelPolicy): number => CANCEL_POLICIES.indexOf(policy);
 
@@ -26,7 +34,9 @@ export function cancelFlow(tx: Tx, command: CancelFlowCommand, now: number): Can
 	if (!flow) return flowNotFound(command);
 	const { policy, mode, graceMs, reason, actor } = command;
 	const isWeaker = flow.cancel !== null && !isStronger(command, flow.cancel);
-	if (flow.outcome !== "" || isWeaker) return { ok: true, flow, changed: false };
+	const { ended } = tx.get(flowProgressKey(flow.id)) ?? flowProgressDefaults;
+	const left = flow.nodes - ended;
+	if (flow.outcome !== "" || isWeaker) return { ok: true, flow, left, changed: false };
 	const cancel: FlowCancel = { policy, mode, graceMs, requestedAt: now, actor };
 	if (reason !== undefined) cancel.reason = reason;
 	const step = new FlowStep(tx, flow, { now, actor });
@@ -35,7 +45,7 @@ export function cancelFlow(tx: Tx, command: CancelFlowCommand, now: number): Can
 	step.tell({ type: "flow_cancel_requested", policy, ...(reason === undefined ? undefined : { reason }) });
 	endIfOver(step);
 	step.write();
-	return { ok: true, flow: step.flow, changed: true };
+	return { ok: true, flow: step.flow, left, changed: true };
 }
 
 /** To force is stronger than to ask, under the same policy. */

@@ -3,7 +3,8 @@ import { showMembers, writePart } from "../flows/building.ts";
 import { endIfOver } from "../flows/flow-end.ts";
 import { FlowStep } from "../flows/flow-step.ts";
 import type { FlowPart } from "../flows/planning.ts";
-import { type Outcome, type Refusal, refuse } from "../outcome.ts";
+import { holderOf, type KeyHolder, keyConflict, keyInUse } from "../idempotency.ts";
+import { type Outcome, refuse } from "../outcome.ts";
 import { DEFAULT_DEDUP_WINDOW_MS } from "../policy.ts";
 import { type FlowRecord, flowKey, makeFlow } from "../records/flow.ts";
 import { idempotencyKeyKey, makeIdempotencyKey } from "../records/idempotency-key.ts";
@@ -33,7 +34,14 @@ export interface CreateFlowCommand {
 }
 
 /** `building` tells that another call is about to make it; `created` is false for a repeat. */
-export type CreateFlowOutcome = Outcome<{ id: string; revision: number; created: boolean; building: boolean }>;
+export type CreateFlowOutcome = Outcome<{
+	id: string;
+	revision: number;
+	created: boolean;
+	building: boolean;
+	/** Its key is held for a member of a flow. */
+	holder?: KeyHolder;
+}>;
 
 /** A flow of several parts is given up when no further part came for so long. */
 const BUILD_PATIENCE_MS = 60_000;
@@ -45,7 +53,9 @@ export function createFlow(tx: Tx, command: CreateFlowCommand, now: number): Cre
 	const deed = { now, actor: command.actor };
 	tx.getFresh(flowKey(flowId));
 	const flow = newFlow(command, now);
+	const step = new FlowStep(tx, flow, deed, true);
 	if (whole) {
+		announce(step);
 		const refusal = writePart(tx, flow, whole, false, deed);
 		if (refusal) return refusal;
 	}
@@ -54,8 +64,7 @@ export function createFlow(tx: Tx, command: CreateFlowCommand, now: number): Cre
 		const expiresAt = now + DEFAULT_DEDUP_WINDOW_MS;
 		tx.put(key, makeIdempotencyKey({ executionId: flowId, bodyHash: command.bodyHash, expiresAt }));
 	}
-	const step = new FlowStep(tx, flow, deed);
-	if (whole) announce(step);
+	if (whole) endIfOver(step);
 	tx.put(flowKey(flowId), step.flow);
 	step.write();
 	return { ok: true, id: flowId, revision: step.flow.revision, created: true, building: !whole };
@@ -76,14 +85,15 @@ function newFlow(command: CreateFlowCommand, now: number): FlowRecord {
 /** What the first call under the same key made. */
 function repeated(tx: Tx, command: CreateFlowCommand, now: number): CreateFlowOutcome | undefined {
 	const { namespace, idempotencyKey = "" } = command;
-	const known = tx.get(idempotencyKeyKey(namespace, idempotencyKey));
-	if (!known || known.expiresAt <= now) return undefined;
-	const conflict = (): Refusal =>
-		refuse("idempotency_conflict", { field: "idempotencyKey", idempotencyKey, executionId: known.executionId });
-	if (!known.executionId.startsWith("fl_")) return conflict();
-	const flow = tx.get(flowKey(known.executionId));
-	if (!flow || flow.removing) return undefined;
-	if (known.bodyHash !== command.bodyHash) return conflict();
+	const known = keyInUse(tx, namespace, idempotencyKey, now);
+	if (!known) return undefined;
+	const { bodyHash = "" } = command;
+	if (known.flowId !== "") {
+		const holder = holderOf(known, bodyHash);
+		return { ok: true, id: known.flowId, revision: 0, created: false, building: false, holder };
+	}
+	const flow = known.executionId.startsWith("fl_") ? tx.get(flowKey(known.executionId)) : undefined;
+	if (!flow || known.bodyHash !== bodyHash) return keyConflict(idempotencyKey, known.executionId);
 	const { id, revision, buildUntil } = flow;
 	return { ok: true, id, revision, created: false, building: buildUntil > 0 };
 }
@@ -92,7 +102,6 @@ function repeated(tx: Tx, command: CreateFlowCommand, now: number): CreateFlowOu
 function announce(step: FlowStep): void {
 	const { kind, nodes, edges, isSealed } = step.flow;
 	step.tell({ type: "flow_created", kind, nodes, edges, sealed: isSealed });
-	endIfOver(step);
 }
 
 export interface BuildFlowCommand {
@@ -118,6 +127,7 @@ export function buildFlow(tx: Tx, command: BuildFlowCommand, now: number): Outco
 	if (isLast) {
 		step.amend({ buildUntil: 0, unshown: flow.nodes });
 		announce(step);
+		endIfOver(step);
 	}
 	step.write();
 	return { ok: true };

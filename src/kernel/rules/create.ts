@@ -1,5 +1,6 @@
 import { begin, type EventDraft } from "../changing.ts";
 import { type NewExecution, newExecution } from "../creating.ts";
+import { holderOf, type KeyHolder, keyConflict, keyInUse } from "../idempotency.ts";
 import { type Outcome, refuse } from "../outcome.ts";
 import { DEFAULT_DEDUP_WINDOW_MS } from "../policy.ts";
 import { executionKey } from "../records/execution.ts";
@@ -15,19 +16,20 @@ export interface CreateCommand extends NewExecution {
 	actor: string;
 }
 
-export type CreateOutcome = Outcome<{ id: string; publicState: PublicState; created: boolean }>;
+/** With `holder`, nothing was made: its key is held for a member of a flow. */
+export type CreateOutcome = Outcome<{ id: string; publicState: PublicState; created: boolean; holder?: KeyHolder }>;
 
 export function create(tx: Tx, command: CreateCommand, now: number): CreateOutcome {
 	const { executionId, namespace, lane, idempotencyKey } = command;
 	if (idempotencyKey) {
-		const known = tx.get(idempotencyKeyKey(namespace, idempotencyKey));
-		const first = known && known.expiresAt > now ? tx.get(executionKey(known.executionId)) : undefined;
-		if (known && first && !first.removing) {
-			if (known.bodyHash !== command.bodyHash) {
-				return refuse("idempotency_conflict", { field: "idempotencyKey", idempotencyKey, executionId: first.id });
-			}
-			return { ok: true, id: first.id, publicState: publicState(first), created: false };
+		const known = keyInUse(tx, namespace, idempotencyKey, now);
+		if (known?.flowId) {
+			const holder = holderOf(known, command.bodyHash ?? "");
+			return { ok: true, id: known.executionId, publicState: "waiting", created: false, holder };
 		}
+		if (known && known.bodyHash !== command.bodyHash) return keyConflict(idempotencyKey, known.executionId);
+		const first = known && tx.get(executionKey(known.executionId));
+		if (first) return { ok: true, id: first.id, publicState: publicState(first), created: false };
 	}
 	const laneCopy = tx.get(laneKey(namespace, lane)) ?? laneDefaults;
 	if (laneCopy.state === "draining") return refuse("lane_draining", { lane });

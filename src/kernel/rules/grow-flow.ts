@@ -58,8 +58,9 @@ export interface AddEdgeCommand extends FlowTarget {
 	on: EdgeCondition;
 	passResultAs?: string;
 	expectedRevision: number;
-	/** Whether the downstream leads to the upstream already, in the graph of that revision. */
+	/** Whether the downstream leads to the upstream already, in the graph of a revision. */
 	closesCycle: boolean;
+	graphRevision: number;
 	actor: string;
 }
 
@@ -72,8 +73,8 @@ export function addEdge(tx: Tx, command: AddEdgeCommand, now: number): AddEdgeOu
 	if (from === to) return refuse("self_edge", { flowId: flow.id, node: from });
 	const ends = { upstream: memberAt(tx, flow, from), downstream: memberAt(tx, flow, to) };
 	const { upstream, downstream } = ends;
-	if (!upstream?.member) return refuse("unknown_node", { flowId: flow.id, field: "from", node: from });
-	if (!downstream?.member) return refuse("unknown_node", { flowId: flow.id, field: "to", node: to });
+	if (!upstream?.member) return closedTo(flow) ?? unknownNode(flow, from, "from");
+	if (!downstream?.member) return closedTo(flow) ?? unknownNode(flow, to, "to");
 	const links = { out: linksOf(tx, upstream.id), in: linksOf(tx, downstream.id) };
 	for (let n = 0; n < links.out.outs; n++) {
 		const edge = outEdge(tx, upstream.id, n);
@@ -83,7 +84,7 @@ export function addEdge(tx: Tx, command: AddEdgeCommand, now: number): AddEdgeOu
 	}
 	const closed = closedTo(flow);
 	if (closed) return closed;
-	if (flow.revision !== expectedRevision)
+	if (flow.revision !== expectedRevision || flow.revision !== command.graphRevision)
 		return refuse("stale_graph_revision", { flowId: flow.id, expectedRevision, revision: flow.revision });
 	if (isStarted(downstream)) return alreadyStarted(flow, downstream);
 	if (command.closesCycle) return refuse("cycle_detected", { flowId: flow.id, from, to });
@@ -152,7 +153,7 @@ export function setGroup(tx: Tx, command: SetGroupCommand, now: number): SetGrou
 	const flow = findFlow(tx, command);
 	if (!flow) return flowNotFound(command);
 	const record = memberAt(tx, flow, command.node);
-	if (!record?.member) return refuse("unknown_node", { flowId: flow.id, node: command.node });
+	if (!record?.member) return closedTo(flow) ?? unknownNode(flow, command.node, "node");
 	const { edges, satisfied, impossible } = record.member.group;
 	const group: Group = { ...command.group, edges, satisfied, impossible };
 	if (isSameGroup(group, record.member.group)) return { ok: true, revision: flow.revision };
@@ -211,6 +212,10 @@ function closedTo({ id, cancel, outcome, isSealed }: FlowRecord): Refusal | unde
 	return isSealed ? refuse("flow_sealed", { flowId: id }) : undefined;
 }
 
+const unknownNode = ({ id: flowId }: FlowRecord, node: string, field: string): Refusal =>
+	refuse("unknown_node", { flowId, field, node });
+
+/** The member of a node; that of a flow which was sealed when it was made is not found by its key. */
 const memberAt = (tx: Tx, flow: FlowRecord, node: string): ExecutionRecord | undefined => {
 	const known: FlowNodeRecord | undefined = tx.get(flowNodeKey(flow.id, node));
 	return known && tx.get(executionKey(known.executionId));
