@@ -24,6 +24,7 @@ export type {
 	WorkerUsageRequest,
 } from "./contract/budgets.ts";
 export type { BulkRequest } from "./contract/bulk.ts";
+export type { AddChildrenRequest, ChildRequest, WaitChildrenRequest } from "./contract/children.ts";
 export { FlowFabricError } from "./contract/errors.ts";
 export type {
 	CancelRequest,
@@ -73,6 +74,7 @@ export type { OpenOptions } from "./library/open.ts";
 export { ExecutionFailed, Run, type WaitOptions } from "./library/run.ts";
 export type { TailedFrame, TailOptions } from "./library/tail.ts";
 export { exportFile, importFile } from "./library/transfer.ts";
+export type { Child, ChildOptions, ChildOutcome, WaitForChildrenOptions } from "./worker/children.ts";
 export type { Context, Handler, Middleware, Parent } from "./worker/context.ts";
 export {
 	type AbortCause,

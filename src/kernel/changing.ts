@@ -1,8 +1,9 @@
 import { passOnRoom, returnWhatIsOver } from "./admission/returning.ts";
+import { leaveChildren } from "./children/leaving.ts";
 import type { EmittedEvent, EventBody, EventType } from "./events.ts";
 import type { Attempt, AttemptEnd, ExecutionRecord, LeaseEnd } from "./records/execution.ts";
 import { amendExecution, executionKey } from "./records/execution.ts";
-import { ended, type TerminalOutcome } from "./state.ts";
+import { ended, hasEnded, type TerminalOutcome } from "./state.ts";
 import { endSuspension } from "./suspension/ending.ts";
 import { ensureTicket, needsTicket } from "./tickets.ts";
 import type { Tx } from "./tx.ts";
@@ -46,6 +47,7 @@ export function change(
 	if (record.blockedOn !== "" && isPassedBy(record, next)) passOnRoom(tx, record, deed.now);
 	// Whoever resumed it, or let it time out, has said so already; it ends with its execution otherwise.
 	if (record.suspension !== null && next.suspension === null) endSuspension(tx, record, "execution_ended", deed.now);
+	if (next.parts !== null && hasEnded(next) && !hasEnded(record)) leaveChildren(tx, next);
 	let seq = record.events;
 	for (const event of events) tell(tx, next, ++seq, deed, event);
 	tx.put(executionKey(next.id), next);

@@ -234,6 +234,9 @@ export const flowQueue = (flowId: string, state: PublicState): string => flowQue
 /** How the names of queues of a flow's members begin. */
 export const flowQueuePrefix = (flowId: string): string => `${PARTS}flow,${flowId},`;
 
+/** The children of an execution that are in a state, the last first. */
+export const childrenQueue = (parentId: string, state: PublicState): string => `${PARTS}children,${parentId},${state}`;
+
 /** The flows of a namespace, newest first. */
 export const flowsQueue = (namespace: string): string => `flows,${namespace}`;
 
@@ -253,6 +256,8 @@ export function executionPlacement(record: ExecutionRecord): Placement[] {
 	if (record.member)
 		places.push({ queue: flowQueue(record.flowId, publicState(record)), score: -record.member.number });
 	if (record.member?.isHidden) return places;
+	if (record.child)
+		places.push({ queue: childrenQueue(record.child.parentId, publicState(record)), score: -record.createdAt });
 	places.push({
 		queue: listQueue(record.namespace, record.lane, publicState(record)),
 		score: -record.createdAt,

@@ -10,6 +10,7 @@ import { budgetCases } from "./public-cases/budgets.ts";
 import { bulkCases } from "./public-cases/bulk.ts";
 import { cancelCases } from "./public-cases/cancelling.ts";
 import { capabilityCases } from "./public-cases/capabilities.ts";
+import { childrenCases, childrenWaitCases, parentEndCases } from "./public-cases/children.ts";
 import { claimOrderCases } from "./public-cases/claim-order.ts";
 import { claimRequestCases } from "./public-cases/claim-requests.ts";
 import { claimWaitingCases } from "./public-cases/claim-waiting.ts";
@@ -132,6 +133,9 @@ const always: Subjects = {
 	"stream summaries": streamSummaryCases,
 	"stream tails": streamTailCases,
 	"handler streams": handlerStreamCases,
+	children: childrenCases,
+	"waiting for children": childrenWaitCases,
+	"ends of parents": parentEndCases,
 	administration: administrationCases,
 	keys: keyCases,
 	"bad creates": badCreateCases,
