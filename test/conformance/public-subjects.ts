@@ -25,6 +25,7 @@ import { followingCases } from "./public-cases/following.ts";
 import { grantRequestCases } from "./public-cases/grant-requests.ts";
 import { grantCases } from "./public-cases/grants.ts";
 import { handBackCases } from "./public-cases/hand-back.ts";
+import { handlerChildrenCases } from "./public-cases/handler-children.ts";
 import { handlerStepCases } from "./public-cases/handler-steps.ts";
 import { handlerStreamCases } from "./public-cases/handler-streams.ts";
 import { handlerWaitCases } from "./public-cases/handler-waits.ts";
@@ -136,6 +137,7 @@ const always: Subjects = {
 	children: childrenCases,
 	"waiting for children": childrenWaitCases,
 	"ends of parents": parentEndCases,
+	"handler children": handlerChildrenCases,
 	administration: administrationCases,
 	keys: keyCases,
 	"bad creates": badCreateCases,

@@ -1,5 +1,5 @@
 import type { PublicState } from "../state.ts";
-import { type Key, makeRecord } from "./record.ts";
+import type { Key } from "./record.ts";
 
 export const WAIT_MODES = ["all", "any", "first_success"] as const;
 /** What has to have come of the children that are waited for. */
@@ -60,8 +60,6 @@ export function familySubject(key: string): { parentId: string; generation: numb
 	const slash = key.indexOf("/");
 	return { parentId: key.slice(0, slash), generation: Number(key.slice(slash + 2)) };
 }
-
-export const makeFamily = (fields: Partial<FamilyRecord>): FamilyRecord => makeRecord(familyDefaults, fields);
 
 /** Children by their number: pages of them lead to all. */
 export interface ChildrenPageRecord {
