@@ -39,8 +39,7 @@ export class FlowReader {
 	/** A flow, or `flow_not_found`. */
 	async read(flowId: string): Promise<FlowRecord> {
 		const [flow] = await this.#records<FlowRecord>(flowId, [flowKey(flowId)]);
-		if (!flow || !isFlowFor(flow, this.#session.caller.namespace))
-			throw flowNotFound(flowId);
+		if (!flow || !isFlowFor(flow, this.#session.caller.namespace)) throw flowNotFound(flowId);
 		return flow;
 	}
 
@@ -117,4 +116,5 @@ export class FlowReader {
 	}
 }
 
-const flowNotFound = (flowId: string): FlowFabricError => new FlowFabricError("flow_not_found", { details: { flowId } });
+const flowNotFound = (flowId: string): FlowFabricError =>
+	new FlowFabricError("flow_not_found", { details: { flowId } });
