@@ -22,12 +22,14 @@ import { feedCases } from "./public-cases/feeds.ts";
 import { fenceCases } from "./public-cases/fences.ts";
 import { badGraphCases } from "./public-cases/flows-bad-graphs.ts";
 import { flowBuildingCases } from "./public-cases/flows-building.ts";
+import { flowCancelAnswerCases } from "./public-cases/flows-cancel-answers.ts";
 import { flowCancelCases } from "./public-cases/flows-cancelling.ts";
 import { flowCreationCases } from "./public-cases/flows-creation.ts";
 import { flowEdgeCases } from "./public-cases/flows-edges.ts";
 import { flowGroupCases } from "./public-cases/flows-groups.ts";
 import { flowKeyCases } from "./public-cases/flows-keys.ts";
 import { flowOwnWaitCases } from "./public-cases/flows-own-waits.ts";
+import { flowReplayCases } from "./public-cases/flows-replays.ts";
 import { flowResultCases } from "./public-cases/flows-results.ts";
 import { flowStateCases } from "./public-cases/flows-states.ts";
 import { followingCases } from "./public-cases/following.ts";
@@ -152,6 +154,8 @@ const always: Subjects = {
 	"flows: groups": flowGroupCases,
 	"flows: states": flowStateCases,
 	"flows: cancelling": flowCancelCases,
+	"flows: answers of a cancel": flowCancelAnswerCases,
+	"flows: replays": flowReplayCases,
 	administration: administrationCases,
 	keys: keyCases,
 	"bad creates": badCreateCases,
