@@ -1,6 +1,7 @@
 import { passOnRoom, returnWhatIsOver } from "./admission/returning.ts";
 import { leaveChildren } from "./children/leaving.ts";
 import type { EmittedEvent, EventBody, EventType } from "./events.ts";
+import { countMember } from "./flows/counting.ts";
 import type { Attempt, AttemptEnd, ExecutionRecord, LeaseEnd } from "./records/execution.ts";
 import { amendExecution, executionKey } from "./records/execution.ts";
 import { ended, hasEnded, type TerminalOutcome } from "./state.ts";
@@ -48,6 +49,7 @@ export function change(
 	// Whoever resumed it, or let it time out, has said so already; it ends with its execution otherwise.
 	if (record.suspension !== null && next.suspension === null) endSuspension(tx, record, "execution_ended", deed.now);
 	if (next.parts !== null && hasEnded(next) && !hasEnded(record)) leaveChildren(tx, next);
+	if (next.member !== null) countMember(tx, record, next);
 	let seq = record.events;
 	for (const event of events) tell(tx, next, ++seq, deed, event);
 	tx.put(executionKey(next.id), next);

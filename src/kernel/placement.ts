@@ -228,14 +228,11 @@ export const lanesQueue = (namespace: string): string => LANES + namespace;
 /** A record that is only kept until a time. */
 export const untilDue = (at: number): Placement[] => [{ queue: DUE_QUEUE, score: at }];
 
-/** The members of a flow that are in a state, the last first: how many there are is counted here. */
-export const flowQueue = (flowId: string, state: PublicState): string => flowQueuePrefix(flowId) + state;
+/** The members of a flow, the last first. */
+export const flowQueue = (flowId: string): string => `${PARTS}flow,${flowId}`;
 
-/** How the names of queues of a flow's members begin. */
-export const flowQueuePrefix = (flowId: string): string => `${PARTS}flow,${flowId},`;
-
-/** The children of an execution that are in a state, the last first. */
-export const childrenQueue = (parentId: string, state: PublicState): string => `${PARTS}children,${parentId},${state}`;
+/** The children of an execution, newest first. */
+export const childrenQueue = (parentId: string): string => `${PARTS}children,${parentId}`;
 
 /** The flows of a namespace, newest first. */
 export const flowsQueue = (namespace: string): string => `flows,${namespace}`;
@@ -253,11 +250,9 @@ export function executionPlacement(record: ExecutionRecord): Placement[] {
 	const [timer] = timersOf(record);
 	if (timer) places.push({ queue: DUE_QUEUE, score: timer.at });
 	if (record.removing) return places;
-	if (record.member)
-		places.push({ queue: flowQueue(record.flowId, publicState(record)), score: -record.member.number });
+	if (record.member) places.push({ queue: flowQueue(record.flowId), score: -record.member.number });
 	if (record.member?.isHidden) return places;
-	if (record.child)
-		places.push({ queue: childrenQueue(record.child.parentId, publicState(record)), score: -record.createdAt });
+	if (record.child) places.push({ queue: childrenQueue(record.child.parentId), score: -record.createdAt });
 	places.push({
 		queue: listQueue(record.namespace, record.lane, publicState(record)),
 		score: -record.createdAt,

@@ -1,23 +1,24 @@
 import { FlowFabricError } from "../../contract/errors.ts";
 import type { FlowSummary, FlowView } from "../../contract/replies.ts";
+import { edgeStateOf } from "../../kernel/flows/member-links.ts";
 import { isFlowFor } from "../../kernel/flows/target.ts";
-import { flowQueuePrefix } from "../../kernel/placement.ts";
 import { type ExecutionRecord, executionKey } from "../../kernel/records/execution.ts";
 import {
 	type FlowMemberEntry,
 	type FlowMembersRecord,
 	type FlowNodeRecord,
+	type FlowProgressRecord,
 	type FlowRecord,
 	flowKey,
 	flowMembersKey,
 	flowNodeKey,
+	flowProgressKey,
 	MEMBERS_PER_PAGE,
 } from "../../kernel/records/flow.ts";
-import { LINKS_PER_PAGE, type LinksRecord, linksKey, type OutEdge } from "../../kernel/records/links.ts";
-import type { PublicState } from "../../kernel/state.ts";
+import { LINKS_PER_PAGE, type LinksRecord, linksDefaults, linksKey, type OutEdge } from "../../kernel/records/links.ts";
 import type { Session } from "../calls/session.ts";
 import { readRecords } from "../reading/records.ts";
-import { type Counts, edgeView, nodeView, summaryView } from "./flow-views.ts";
+import { edgeView, nodeView, summaryView } from "./flow-views.ts";
 
 /** Members whose records and edges are read at a time: then others get their turn. */
 const AT_ONCE = 250;
@@ -26,6 +27,8 @@ const AT_ONCE = 250;
 interface MemberWithEdges {
 	record: ExecutionRecord;
 	edges: readonly OutEdge[];
+	/** The first page of them, which tells what is to be done with them. */
+	links: LinksRecord;
 }
 
 /** Reads flows as the store has them. */
@@ -39,20 +42,18 @@ export class FlowReader {
 	/** A flow, or `flow_not_found`. */
 	async read(flowId: string): Promise<FlowRecord> {
 		const [flow] = await this.#records<FlowRecord>(flowId, [flowKey(flowId)]);
-		if (!flow || !isFlowFor(flow, this.#session.caller.namespace))
-			throw new FlowFabricError("flow_not_found", { details: { flowId } });
+		if (!flow || !isFlowFor(flow, this.#session.caller.namespace)) throw flowNotFound(flowId);
 		return flow;
 	}
 
-	/** The flow as it is now, and how its members are: both of the same moment, however much goes on. */
+	/** The flow and how its members are: read at once, so both are of the same moment. */
 	async summary(flowId: string): Promise<FlowSummary> {
-		let flow = await this.read(flowId);
-		for (;;) {
-			const counts = await this.#counts(flowId);
-			const again = await this.read(flowId);
-			if (isSame(flow, again)) return summaryView(flow, counts);
-			flow = again;
-		}
+		const [flow, progress] = await this.#records<FlowRecord & FlowProgressRecord>(flowId, [
+			flowKey(flowId),
+			flowProgressKey(flowId),
+		]);
+		if (!flow || !isFlowFor(flow, this.#session.caller.namespace)) throw flowNotFound(flowId);
+		return summaryView(flow, { ...progress?.states });
 	}
 
 	/** All of it. */
@@ -60,9 +61,12 @@ export class FlowReader {
 		const view: FlowView = { ...(await this.summary(flowId)), nodes: [], edges: [] };
 		const members = await this.members(await this.read(flowId));
 		const keys = new Map(members.map(({ key, executionId }) => [executionId, key]));
-		for await (const { record, edges } of this.#withEdges(flowId, members)) {
+		for await (const { record, edges, links } of this.#withEdges(flowId, members)) {
 			view.nodes.push(nodeView(record));
-			for (const edge of edges) view.edges.push(edgeView(edge, record.member?.key ?? "", keys.get(edge.to) ?? ""));
+			for (const [n, edge] of edges.entries()) {
+				const state = edgeStateOf(edge, n, record, links);
+				view.edges.push(edgeView(edge, record.member?.key ?? "", keys.get(edge.to) ?? "", state));
+			}
 		}
 		return view;
 	}
@@ -93,16 +97,6 @@ export class FlowReader {
 		return (await this.#records<FlowNodeRecord>(flowId, keys)).map((node) => node?.executionId);
 	}
 
-	/** How many members are in which state; counted by the index, in which every member stands once. */
-	async #counts(flowId: string): Promise<Counts> {
-		const prefix = flowQueuePrefix(flowId);
-		const runner = this.#session.engine.runnerOfFlow(flowId);
-		const { queues } = await runner.ask((store, partition) => store.queueSizes(partition, prefix));
-		const counts: Counts = {};
-		for (const { queue, size } of queues) if (size > 0) counts[queue.slice(prefix.length) as PublicState] = size;
-		return counts;
-	}
-
 	async *#withEdges(flowId: string, members: readonly FlowMemberEntry[]): AsyncGenerator<MemberWithEdges> {
 		for (let from = 0; from < members.length; from += AT_ONCE) {
 			const keys = members.slice(from, from + AT_ONCE).map(({ executionId }) => executionKey(executionId));
@@ -111,14 +105,16 @@ export class FlowReader {
 				flowId,
 				records.map(({ id }) => linksKey(id)),
 			);
-			for (const [n, record] of records.entries())
-				yield { record, edges: await this.#edgesOf(flowId, record.id, first[n]) };
+			for (const [n, record] of records.entries()) {
+				const links = first[n] ?? linksDefaults;
+				yield { record, links, edges: await this.#edgesOf(flowId, record.id, links) };
+			}
 		}
 	}
 
-	async #edgesOf(flowId: string, executionId: string, first: LinksRecord | undefined): Promise<readonly OutEdge[]> {
-		const pages = Math.ceil((first?.outs ?? 0) / LINKS_PER_PAGE);
-		if (pages <= 1) return first?.out ?? [];
+	async #edgesOf(flowId: string, executionId: string, first: LinksRecord): Promise<readonly OutEdge[]> {
+		const pages = Math.ceil(first.outs / LINKS_PER_PAGE);
+		if (pages <= 1) return first.out;
 		const keys = Array.from({ length: pages - 1 }, (_, n) => linksKey(executionId, n + 1));
 		return [first, ...(await this.#records<LinksRecord>(flowId, keys))].flatMap((page) => page?.out ?? []);
 	}
@@ -128,9 +124,5 @@ export class FlowReader {
 	}
 }
 
-/** Whatever changes about a flow by which its state is told. */
-const isSame = (a: FlowRecord, b: FlowRecord): boolean =>
-	a.revision === b.revision &&
-	a.outcome === b.outcome &&
-	a.endedAt === b.endedAt &&
-	a.cancel?.policy === b.cancel?.policy;
+const flowNotFound = (flowId: string): FlowFabricError =>
+	new FlowFabricError("flow_not_found", { details: { flowId } });

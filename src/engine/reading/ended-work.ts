@@ -33,7 +33,9 @@ export async function endingViews(
 	const failures: (Failure | undefined)[] = [];
 	const aside = await attemptsAside(session, runner, endings);
 	for (const [n, { record, state }] of endings.entries()) {
-		const ended: { attempt: Attempt | null; failure?: Failure | null } | undefined = aside.get(n) ?? record;
+		const ended: { attempt: Attempt | null; failure?: Failure | null } | undefined = aside.has(n)
+			? aside.get(n)
+			: record;
 		results.push(state === "completed" ? ended?.attempt?.result : undefined);
 		const isBad = state === "failed" || state === "expired" || state === "cancelled";
 		failures.push(isBad ? (ended?.attempt?.failure ?? ended?.failure ?? undefined) : undefined);
@@ -62,7 +64,7 @@ async function attemptsAside(
 	session: Session,
 	runner: PartitionRunner,
 	endings: readonly Ending[],
-): Promise<Map<number, AttemptRecord>> {
+): Promise<Map<number, AttemptRecord | undefined>> {
 	const places: number[] = [];
 	const keys: string[] = [];
 	for (const [n, { executionId, record, attempt }] of endings.entries()) {
@@ -71,7 +73,7 @@ async function attemptsAside(
 		keys.push(attemptKey(executionId, attempt));
 	}
 	const found = await readRecords<AttemptRecord>(session, runner, keys);
-	return new Map(found.flatMap((record, n) => (record ? [[places[n] ?? 0, record]] : [])));
+	return new Map(places.map((place, n) => [place, found[n]]));
 }
 
 function withResult(

@@ -2,7 +2,7 @@ import type { ListRequest } from "../../contract/executions.ts";
 import { slotOfGivenId } from "../../contract/ids.ts";
 import { childrenQueue, flowQueue, listQueue, listQueuePrefix } from "../../kernel/placement.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
-import { PUBLIC_STATES, publicState } from "../../kernel/state.ts";
+import { publicState } from "../../kernel/state.ts";
 import { hasTag } from "../../kernel/tags.ts";
 import { isFor } from "../../kernel/target.ts";
 import type { QueuePosition } from "../../store/port.ts";
@@ -112,32 +112,29 @@ function namespaceIndex(session: Session, search: Search): ListIndex {
 	};
 }
 
-/** The members of a flow: a queue for each state. Scores are negated numbers. */
+/** The members of a flow: one queue. Scores are negated numbers. */
 function flowIndex(session: Session, flowId: string, search: Search): ListIndex {
 	const { state, kind, tag, lane, createdAfter, createdBefore } = search;
-	const states = state === undefined ? PUBLIC_STATES : [state];
-	const queues = states.map((each) => flowQueue(flowId, each));
 	return {
 		letter: "f",
 		partitions: [session.engine.runnerOfFlow(flowId, "flowId").partition],
-		isOneQueue: state !== undefined,
-		isNarrow: [kind, tag, lane, createdAfter, createdBefore].some((each) => each !== undefined),
-		queuesIn: async () => queues,
+		isOneQueue: true,
+		isNarrow: [state, kind, tag, lane, createdAfter, createdBefore].some((each) => each !== undefined),
+		queuesIn: async () => [flowQueue(flowId)],
 		isWithin: () => true,
 	};
 }
 
-/** The children of an execution: a queue for each state. Scores are as those of a namespace. */
+/** The children of an execution: one queue. Scores are as those of a namespace. */
 function parentIndex(session: Session, parentId: string, search: Search): ListIndex {
 	const { state, kind, tag, lane, flowId } = search;
-	const queues = (state === undefined ? PUBLIC_STATES : [state]).map((each) => childrenQueue(parentId, each));
 	return {
 		...namespaceIndex(session, search),
 		letter: "c",
 		partitions: [slotOfGivenId("ex", parentId, "parentId") % session.engine.runners.length],
-		isOneQueue: state !== undefined,
-		isNarrow: [kind, tag, lane, flowId].some((each) => each !== undefined),
-		queuesIn: async () => queues,
+		isOneQueue: true,
+		isNarrow: [state, kind, tag, lane, flowId].some((each) => each !== undefined),
+		queuesIn: async () => [childrenQueue(parentId)],
 	};
 }
 

@@ -4,7 +4,7 @@ import { endIfOver } from "../flows/flow-end.ts";
 import { FlowStep } from "../flows/flow-step.ts";
 import { type GivenGroup, isSameEdge, MAX_NODES } from "../flows/graph.ts";
 import { edgeStateAfter, isSatisfied, isUnreachable } from "../flows/groups.ts";
-import { inEdge, linksOf, outEdge, putInEdge, putOutEdge } from "../flows/member-links.ts";
+import { endOf, inEdge, linksOf, outEdge, putInEdge, putOutEdge, putTasks } from "../flows/member-links.ts";
 import { noGroup } from "../flows/members.ts";
 import type { GivenNode } from "../flows/planning.ts";
 import { type FlowTarget, findFlow, flowNotFound } from "../flows/target.ts";
@@ -42,7 +42,7 @@ export function addMember(tx: Tx, command: AddMemberCommand, now: number): AddMe
 	step.amend({ nodes: number, revision: flow.revision + 1 });
 	const { executionId } = node.work;
 	step.tell({ type: "member_added", node: node.key, memberId: executionId });
-	const member = { ...node, number, group: noGroup, hasLinks: false };
+	const member = { ...node, number, group: noGroup, hasLinks: false, hasParents: false };
 	const refusal = writePart(tx, step.flow, { members: [member], links: [] }, false, deed);
 	if (refusal) return refusal;
 	step.write();
@@ -96,7 +96,9 @@ export function addEdge(tx: Tx, command: AddEdgeCommand, now: number): AddEdgeOu
 	const step = new FlowStep(tx, flow, deed);
 	connect(tx, upstream, downstream, command);
 	const group = { ...downstream.member.group, edges: downstream.member.group.edges + 1 };
-	regroup(step, downstream, { ...downstream.member, group, hasLinks: true });
+	const grown: Member = { ...downstream.member, group, hasLinks: true };
+	if (passResultAs !== undefined) grown.hasParents = true;
+	regroup(step, downstream, grown);
 	step.amend({ edges: flow.edges + 1, revision: flow.revision + 1 });
 	step.tell({ type: "edge_added", edgeId: command.edgeId, from, to, on: command.on });
 	if (hasEnded(upstream)) resolveAtOnce(step, upstream.id);
@@ -127,8 +129,7 @@ function resolveAtOnce(step: FlowStep, upstreamId: string): void {
 	const edge = outEdge(tx, upstreamId, outs - 1);
 	// What is still being gone through comes by here.
 	if (!upstream || !edge || resolveFrom >= 0) return;
-	const state = edgeStateAfter(edge.on, upstream.terminalOutcome, upstream.cancel?.isSpared === true);
-	putOutEdge(tx, upstreamId, outs - 1, { ...edge, state });
+	const state = edgeStateAfter(edge.on, endOf(upstream));
 	const cascade = new Cascade(step);
 	cascade.resolved(upstream, edge, state);
 	if (state === "satisfied") cascade.heeded(upstream);
@@ -181,6 +182,8 @@ function regroup(step: FlowStep, record: ExecutionRecord, member: Member): void 
 	if (was === is) tx.put(executionKey(record.id), amendExecution(record, { member }));
 	else if (is) stopWaiting(tx, record, member, deed);
 	else startWaiting(tx, record, member, deed);
+	// What its upstreams still do is of no more use to it.
+	if (is && member.group.cancelsRemaining && member.hasLinks) putTasks(step, record.id, { remainingFrom: 0 });
 }
 
 export interface SealFlowCommand extends FlowTarget {
