@@ -32,6 +32,7 @@ import { flowKeyCases } from "./public-cases/flows-keys.ts";
 import { flowListingCases } from "./public-cases/flows-listing.ts";
 import { flowOwnWaitCases } from "./public-cases/flows-own-waits.ts";
 import { flowRemovalCases } from "./public-cases/flows-removal.ts";
+import { flowReopeningCases } from "./public-cases/flows-reopening.ts";
 import { flowReplayCases } from "./public-cases/flows-replays.ts";
 import { flowResultCases } from "./public-cases/flows-results.ts";
 import { flowStateCases } from "./public-cases/flows-states.ts";
@@ -192,5 +193,6 @@ export function widestSuites(row: PublicRow, all: boolean): void {
 }
 
 function reopeningSuite(row: PublicRow): void {
-	if (row.keeps) publicSuite("public over reopening", row, { reopening: reopeningCases });
+	if (row.keeps)
+		publicSuite("public over reopening", row, { reopening: reopeningCases, "flows: reopening": flowReopeningCases });
 }
