@@ -20,7 +20,7 @@ import { explainCases } from "./public-cases/explaining.ts";
 import { fairnessCases, manyTurnCases } from "./public-cases/fairness.ts";
 import { feedCases } from "./public-cases/feeds.ts";
 import { fenceCases } from "./public-cases/fences.ts";
-import { badGraphCases } from "./public-cases/flows-bad-graphs.ts";
+import { badGraphCases, largestFlowCases } from "./public-cases/flows-bad-graphs.ts";
 import { flowBuildingCases } from "./public-cases/flows-building.ts";
 import { flowCancelAnswerCases } from "./public-cases/flows-cancel-answers.ts";
 import { flowCancelCases } from "./public-cases/flows-cancelling.ts";
@@ -182,7 +182,7 @@ const partitioned: Subjects = {
 
 /** Everything users are promised, on one row. */
 export function publicSuites(row: PublicRow): void {
-	publicSuite("public", row, { ...always, "turns of many": manyTurnCases });
+	publicSuite("public", row, { ...always, "turns of many": manyTurnCases, "flows: the largest": largestFlowCases });
 	reopeningSuite(row);
 }
 
