@@ -1,6 +1,7 @@
 import { FlowFabricError, refusalError } from "../../contract/errors.ts";
 import { type CreateFlowRequest, type GroupRequest, nodeRequest } from "../../contract/flows.ts";
 import { MAX_GUARDS } from "../../contract/guards.ts";
+import { WHOLE_REQUEST } from "../../contract/validate.ts";
 import { type GivenGroup, type Graph, MAX_NODES, orderGraph } from "../../kernel/flows/graph.ts";
 import type { GivenNode } from "../../kernel/flows/planning.ts";
 import { refuse } from "../../kernel/outcome.ts";
@@ -30,7 +31,7 @@ export function nodeOfFlow(
 		const { key, ...request } = nodeRequest.check(given) as { key: string; namespace?: string };
 		if (request.namespace !== undefined && request.namespace !== namespace)
 			throw invalid("namespace", `must be that of the flow, ${namespace}`);
-		const work = createCommand({ ...request, namespace }, context);
+		const work = createCommand({ ...request, namespace }, { ...context, boundBy: budgets });
 		const all = [...new Set([...budgets, ...(work.budgets ?? [])])].sort();
 		if (all.length > MAX_GUARDS) throw invalid("budgets", `must be at most ${MAX_GUARDS} with those of the flow`);
 		if (all.length > 0) work.budgets = all;
@@ -45,8 +46,11 @@ function within(place: string, error: unknown): unknown {
 	if (!(error instanceof FlowFabricError)) return error;
 	const { field } = error.details ?? {};
 	if (typeof field !== "string") return error;
-	const message = error.message.startsWith(field) ? `${place}.${error.message}` : `${place}: ${error.message}`;
-	return new FlowFabricError(error.code, { message, details: { ...error.details, field: `${place}.${field}` } });
+	const inner = field === WHOLE_REQUEST ? place : `${place}.${field}`;
+	const message = error.message.startsWith(field)
+		? inner + error.message.slice(field.length)
+		: `${place}: ${error.message}`;
+	return new FlowFabricError(error.code, { message, details: { ...error.details, field: inner } });
 }
 
 /** The graph in order, or its refusal. */
