@@ -1,4 +1,5 @@
 import type { FlowCalls } from "../contract/backend.ts";
+import { FlowFabricError } from "../contract/errors.ts";
 import { type EventsRequest, eventsRequest, MAX_POLL_MS, waitRequest } from "../contract/executions.ts";
 import {
 	type CancelFlowRequest,
@@ -20,7 +21,7 @@ import type {
 	FlowSummary,
 	FlowView,
 } from "../contract/replies.ts";
-import { plainBody, queryOf } from "./bodies.ts";
+import { bodyWith, plainBody, queryOf } from "./bodies.ts";
 import type { Transport } from "./transport.ts";
 
 /** How long a cancel may be waited for: the server answers a little before. */
@@ -36,7 +37,7 @@ export class RemoteFlows implements FlowCalls {
 
 	async create(request: CreateFlowRequest): Promise<CreatedFlow> {
 		const repeat = request?.idempotencyKey ? "always" : "undone";
-		return this.#transport.json({ method: "POST", path: "/v1/flows", body: plainBody(request), repeat });
+		return this.#transport.json({ method: "POST", path: "/v1/flows", body: flowBody(request), repeat });
 	}
 
 	async get(id: string): Promise<FlowView> {
@@ -68,11 +69,11 @@ export class RemoteFlows implements FlowCalls {
 	}
 
 	async addMember(id: string, node: NodeRequest): Promise<AddedMember> {
-		return this.#post(id, "/members", node);
+		return this.#post(id, "/members", bodyWith("input", node));
 	}
 
 	async addEdge(id: string, edge: EdgeRequest): Promise<AddedEdge> {
-		return this.#post(id, "/edges", edge);
+		return this.#post(id, "/edges", plainBody(edge));
 	}
 
 	async setGroup(id: string, node: string, group: GroupRequest): Promise<FlowRevision> {
@@ -81,7 +82,7 @@ export class RemoteFlows implements FlowCalls {
 	}
 
 	async seal(id: string): Promise<FlowRevision> {
-		return this.#post(id, "/seal", {});
+		return this.#post(id, "/seal", "{}");
 	}
 
 	async cancel(
@@ -101,9 +102,32 @@ export class RemoteFlows implements FlowCalls {
 	}
 
 	/** Whatever is added to a flow changes nothing when it is added again. */
-	#post<R>(id: string, path: string, body: object): Promise<R> {
-		return this.#transport.json({ method: "POST", path: pathOf(id) + path, body: plainBody(body), repeat: "always" });
+	#post<R>(id: string, path: string, body: string): Promise<R> {
+		return this.#transport.json({ method: "POST", path: pathOf(id) + path, body, repeat: "always" });
 	}
 }
 
 const pathOf = (id: string): string => `/v1/flows/${encodeURIComponent(id)}`;
+
+/** What is no data is refused by the node it stands in, as it is in process. */
+function flowBody(request: CreateFlowRequest): string {
+	if (!Array.isArray(request?.nodes)) return plainBody(request);
+	const { nodes, ...rest } = request;
+	const texts = nodes.map((node, n) => nodeBody(node, n));
+	const head = plainBody(rest).slice(0, -1);
+	return `${head}${head === "{" ? "" : ","}"nodes":[${texts.join(",")}]}`;
+}
+
+function nodeBody(node: unknown, n: number): string {
+	try {
+		return bodyWith("input", node);
+	} catch (error) {
+		if (!(error instanceof FlowFabricError)) throw error;
+		const { code, message, details } = error;
+		const place = `nodes[${n}]`;
+		throw new FlowFabricError(code, {
+			message: `${place}.${message}`,
+			details: { ...details, field: `${place}.${details.field}` },
+		});
+	}
+}

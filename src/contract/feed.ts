@@ -4,7 +4,7 @@ import { shape } from "./validate.ts";
 
 /** Requests for the events of a namespace. */
 
-export const MAX_FEED_WAIT_MS = 30_000;
+const MAX_FEED_WAIT_MS = 30_000;
 
 export const feedRequest = shape(
 	Type.Object(

@@ -62,7 +62,7 @@ const many = (what: string, most: number) => ({
 });
 
 /** So many fit into a body. */
-const MAX_EDGES = 500_000;
+export const MAX_EDGES = 500_000;
 
 export const createFlowRequest = shape(
 	Type.Object(

@@ -1,5 +1,6 @@
 import { passOnRoom, returnWhatIsOver } from "./admission/returning.ts";
 import type { EmittedEvent, EventBody, EventType } from "./events.ts";
+import { countMember } from "./flows/counting.ts";
 import type { Attempt, AttemptEnd, ExecutionRecord, LeaseEnd } from "./records/execution.ts";
 import { amendExecution, executionKey } from "./records/execution.ts";
 import { ended, type TerminalOutcome } from "./state.ts";
@@ -46,6 +47,7 @@ export function change(
 	if (record.blockedOn !== "" && isPassedBy(record, next)) passOnRoom(tx, record, deed.now);
 	// Whoever resumed it, or let it time out, has said so already; it ends with its execution otherwise.
 	if (record.suspension !== null && next.suspension === null) endSuspension(tx, record, "execution_ended", deed.now);
+	if (next.member !== null) countMember(tx, record, next);
 	let seq = record.events;
 	for (const event of events) tell(tx, next, ++seq, deed, event);
 	tx.put(executionKey(next.id), next);

@@ -228,11 +228,8 @@ export const lanesQueue = (namespace: string): string => LANES + namespace;
 /** A record that is only kept until a time. */
 export const untilDue = (at: number): Placement[] => [{ queue: DUE_QUEUE, score: at }];
 
-/** The members of a flow that are in a state, the last first: how many there are is counted here. */
-export const flowQueue = (flowId: string, state: PublicState): string => flowQueuePrefix(flowId) + state;
-
-/** How the names of queues of a flow's members begin. */
-export const flowQueuePrefix = (flowId: string): string => `${PARTS}flow,${flowId},`;
+/** The members of a flow, the last first. */
+export const flowQueue = (flowId: string): string => `${PARTS}flow,${flowId}`;
 
 /** The flows of a namespace, newest first. */
 export const flowsQueue = (namespace: string): string => `flows,${namespace}`;
@@ -251,7 +248,7 @@ export function executionPlacement(record: ExecutionRecord): Placement[] {
 	if (timer) places.push({ queue: DUE_QUEUE, score: timer.at });
 	if (record.removing) return places;
 	if (record.member)
-		places.push({ queue: flowQueue(record.flowId, publicState(record)), score: -record.member.number });
+		places.push({ queue: flowQueue(record.flowId), score: -record.member.number });
 	if (record.member?.isHidden) return places;
 	places.push({
 		queue: listQueue(record.namespace, record.lane, publicState(record)),

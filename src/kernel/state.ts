@@ -83,8 +83,6 @@ export const ENDED_STATES: ReadonlySet<PublicState> = new Set([
 	"skipped",
 ]);
 
-export const OPEN_STATES: readonly PublicState[] = PUBLIC_STATES.filter((state) => !ENDED_STATES.has(state));
-
 export interface StateFields {
 	lifecyclePhase: LifecyclePhase;
 	ownershipState: OwnershipState;

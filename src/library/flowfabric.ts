@@ -3,6 +3,7 @@ import type { ConnectOptions } from "../client/options.ts";
 import type {
 	Backend,
 	BudgetCalls,
+	FlowCalls,
 	FollowOptions,
 	QuotaCalls,
 	StreamCalls,
@@ -196,6 +197,11 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 	/** The streams of single attempts: ranges, tails and summaries. */
 	get streams(): StreamCalls {
 		return this.backend.streams;
+	}
+
+	/** Flows as plain JSON, and everything that can be asked about them. */
+	get flows(): FlowCalls {
+		return this.backend.flows;
 	}
 
 	/** What may be spent, who spent it, and what waits for more. */

@@ -10,6 +10,9 @@ const OPERATE: readonly Role[] = ["operator", "admin"];
 /** A holder cancels with its fence; without one a worker is refused. */
 const CANCEL: readonly Role[] = ["submitter", "worker", "operator", "admin"];
 
+/** Like submitting, but it is written down who did it. */
+const CANCEL_FLOW: readonly Role[] = ["submitter", "operator", "admin"];
+
 const REMOVE_WORKER: readonly Role[] = ["worker", "operator", "admin"];
 const ADMIN: readonly Role[] = ["admin"];
 
@@ -68,6 +71,18 @@ export const ACCESS = {
 	"PUT /v1/workers/:instanceId": WORK,
 	"DELETE /v1/workers/:instanceId": REMOVE_WORKER,
 	"GET /v1/workers": READ,
+
+	"POST /v1/flows": SUBMIT,
+	"GET /v1/flows": READ,
+	"GET /v1/flows/:id": READ,
+	"GET /v1/flows/:id/wait": READ,
+	"GET /v1/flows/:id/events": READ,
+	"POST /v1/flows/:id/members": SUBMIT,
+	"POST /v1/flows/:id/edges": SUBMIT,
+	"PUT /v1/flows/:id/groups/:node": SUBMIT,
+	"POST /v1/flows/:id/seal": SUBMIT,
+	"POST /v1/flows/:id/cancel": CANCEL_FLOW,
+	"DELETE /v1/flows/:id": OPERATE,
 
 	"GET /v1/lanes": READ,
 	"PATCH /v1/lanes/:lane": OPERATE,

@@ -5,8 +5,8 @@ import { routeOf } from "./errors.ts";
 
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
-/** What is done for whoever runs the server may take longer, by so many times. */
-const ADMINISTRATION = 4;
+/** What is done for whoever runs the server, or waited for to be done, may take longer, by so many times. */
+const PATIENCE = 4;
 
 /** Replies that were given because time was over: what their handlers come to goes nowhere. */
 const overdue = new WeakSet<FastifyReply>();
@@ -17,6 +17,8 @@ export interface AnswerDeadline {
 	/** How long a request may take from its head to its answer. */
 	requestTimeoutMs: number;
 	area: string;
+	/** Whether the caller wants to hear only when all is done. */
+	untilDone?: ((request: FastifyRequest) => boolean) | undefined;
 	/** How long the call itself is to wait for something. */
 	waitMs?: ((request: FastifyRequest) => unknown) | undefined;
 }
@@ -25,12 +27,12 @@ export interface AnswerDeadline {
  * Answers in time, whatever the handler waits for. Where the store does not answer the engine says so a little earlier and
  * in better words; this is for all else. A stream that has begun is an answer.
  */
-export function inTime(handle: Handler, { requestTimeoutMs, area, waitMs }: AnswerDeadline): Handler {
-	const usual = requestTimeoutMs * (area === "administration" ? ADMINISTRATION : 1);
+export function inTime(handle: Handler, { requestTimeoutMs, area, untilDone, waitMs }: AnswerDeadline): Handler {
 	return (request, reply) => {
 		const answer = handle(request, reply);
 		if (!(answer instanceof Promise)) return answer;
-		const limitMs = usual + (waitMs ? waitOf(waitMs(request)) : 0);
+		const isPatient = area === "administration" || untilDone?.(request) === true;
+		const limitMs = requestTimeoutMs * (isPatient ? PATIENCE : 1) + (waitMs ? waitOf(waitMs(request)) : 0);
 		return new Promise((resolve, reject) => {
 			const timer = setTimeout(() => {
 				if (reply.raw.headersSent) return;

@@ -12,6 +12,7 @@ import { adminRoutes } from "./routes/admin.ts";
 import { budgetRoutes } from "./routes/budgets.ts";
 import { executionRoutes } from "./routes/executions.ts";
 import { feedRoutes } from "./routes/feed.ts";
+import { flowRoutes } from "./routes/flows.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { laneRoutes } from "./routes/lanes.ts";
 import { leaseRoutes } from "./routes/leases.ts";
@@ -24,8 +25,8 @@ import type { ServerContext } from "./server-context.ts";
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Ids and instance names are short, but a long one is to be refused by name, not as an unknown route. */
-const MAX_PARAM_LENGTH = 2048;
+/** Long enough for 256 characters of any script; longer ones are refused by name up to here, not as an unknown route. */
+const MAX_PARAM_LENGTH = 4096;
 
 /** The whole HTTP interface, not yet listening. */
 export async function makeApp(
@@ -82,6 +83,7 @@ export async function makeApp(
 		...quotaRoutes(),
 		...waitpointRoutes(options.backendFor({ actor: "anyone" })),
 		...streamRoutes(context),
+		...flowRoutes(context),
 		...feedRoutes(context),
 		...adminRoutes(context),
 		...healthRoutes(context, { backend, tokens, openMetrics }),

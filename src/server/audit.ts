@@ -24,6 +24,11 @@ export const onExecution = (what: string): Audit => ({
 	target: (request) => ({ target: paramsOf(request).id ?? "" }),
 });
 
+export const onFlow = (what: string, result?: Audit["result"]): Audit => ({
+	...onExecution(what),
+	...(result ? { result } : undefined),
+});
+
 export const onLane = (what: string): Audit => ({
 	what,
 	target: (request) => ({ target: paramsOf(request).lane ?? "", namespace: namespaceMeant(request) }),

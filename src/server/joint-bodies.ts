@@ -24,7 +24,7 @@ const STEP_BYTES = 256 * 1024;
  */
 export async function answerJointly<A>(body: unknown, call: JointCall<A>): Promise<A[]> {
 	if (!Buffer.isBuffer(body)) return call.answer((call.shape.check(body) as { items: unknown[] }).items);
-	const places = await new ItemScanner(body, call.most).scan();
+	const places = await itemsOf(body, call.most);
 	const answers = new Array<A>(places.length);
 	const steps: Promise<void>[] = [];
 	for (let from = 0; from < places.length; ) {
@@ -35,6 +35,11 @@ export async function answerJointly<A>(body: unknown, call: JointCall<A>): Promi
 	}
 	await Promise.all(steps);
 	return answers;
+}
+
+async function itemsOf(body: Buffer, most: number): Promise<readonly ItemPlace[]> {
+	const form = { lists: { items: { most } }, required: "items", mostRest: 0 };
+	return (await new ItemScanner(body, form).scan()).lists.get("items") ?? [];
 }
 
 /** Some items that are parsed and sent together. */
@@ -57,16 +62,12 @@ class Step<A> {
 
 	add(body: Buffer, { start, end }: ItemPlace, number: number): void {
 		const field = `items[${number}]`;
-		if (end - start > BODY_LIMIT) {
-			this.#answers[number] = this.#call.refuse(tooLarge(field, end - start));
-			return;
-		}
-		this.#bytes += end - start;
 		try {
-			this.#items.push(JSON.parse(body.toString("utf8", start, end)));
+			this.#items.push(parseItem(body, { start, end }, field));
 			this.#numbers.push(number);
+			this.#bytes += end - start;
 		} catch (error) {
-			this.#answers[number] = this.#call.refuse(notJson(field, error));
+			this.#answers[number] = this.#call.refuse(error as FlowFabricError);
 		}
 	}
 
@@ -76,6 +77,16 @@ class Step<A> {
 		this.#numbers.forEach((number, n) => {
 			this.#answers[number] = answers[n] as A;
 		});
+	}
+}
+
+/** An item by itself; what is larger than the body of a single call may be is not parsed. */
+export function parseItem(body: Buffer, { start, end }: ItemPlace, field: string): unknown {
+	if (end - start > BODY_LIMIT) throw tooLarge(field, end - start);
+	try {
+		return JSON.parse(body.toString("utf8", start, end));
+	} catch (error) {
+		throw notJson(field, error);
 	}
 }
 

@@ -26,6 +26,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
 				{ name: "executions", description: "Submitting, reading and steering work" },
 				{ name: "worker protocol", description: "Claiming work and everything done under a lease" },
 				{ name: "streams", description: "What handlers tell while they run" },
+				{ name: "flows", description: "Work that waits for other work, as one graph" },
 				{ name: "lanes", description: "What waits where" },
 				{ name: "budgets", description: "What may be spent, who spent it, and what waits for more" },
 				{ name: "quotas", description: "How much may start within a time, and how much may run at once" },

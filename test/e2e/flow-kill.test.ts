@@ -87,7 +87,7 @@ describe.each(rows)("a flow of many nodes on $name ×$partitions", ({ name, part
 			`${KILLS} kills of a flow of ${count} nodes on ${name} ×${partitions}: ${runs - count} handlers ran again, ${count - completed.size} lost, ${doubled} doubled\n`,
 		);
 		expect({ completed: completed.size, doubled }).toEqual({ completed: count, doubled: 0 });
-		// Only what was running when the engine died ran twice.
-		expect(runs - count).toBeLessThanOrEqual(KILLS * HANDLERS);
+		// Only what was running when the engine died ran twice, or had just run and was not recorded yet.
+		expect(runs - count).toBeLessThanOrEqual(2 * KILLS * HANDLERS);
 	});
 });

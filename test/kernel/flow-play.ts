@@ -75,7 +75,22 @@ export class FlowPlay {
 	run(command: Parameters<MapPartition["run"]>[0]) {
 		const outcome = this.partition.run(command as never, this.now);
 		if (!outcome.ok) throw new Error(`${command.op}: ${outcome.code}`);
+		this.#recount(command.op);
 		return outcome;
+	}
+
+	/** Whatever was done, the flow knows how many members are in which state. */
+	#recount(op: string): void {
+		const flow = this.partition.read(flowKey(this.flowId));
+		if (!flow || flow.removing || flow.buildUntil > 0) return;
+		const counted: Record<string, number> = {};
+		for (const id of this.ids.values()) {
+			const record = this.partition.read(executionKey(id));
+			if (record) counted[publicState(record)] = (counted[publicState(record)] ?? 0) + 1;
+		}
+		const sorted = (states: object) => JSON.stringify(Object.entries(states).sort());
+		const told = sorted(this.progress?.states ?? {});
+		if (told !== sorted(counted)) throw new Error(`after ${op}: counted ${sorted(counted)}, told ${told}`);
 	}
 
 	get flow(): FlowRecord {

@@ -203,7 +203,7 @@ describe("a flow", () => {
 		const executionId = "ex_0000000000000000000000000000fffe_7";
 		const group = { policy: "all_of" as const, edges: 0, satisfied: 0, impossible: 0 };
 		const work = { ...play.work("b"), executionId };
-		const part = { members: [{ key: "b", number: 1, group, hasLinks: false, work }], links: [] };
+		const part = { members: [{ key: "b", number: 1, group, hasLinks: false, hasParents: false, work }], links: [] };
 		const flowId = "fl_0000000000000000000000000000ffff_7";
 		const seen = play.partition.events.length;
 		play.run({ op: "buildFlow", flowId, part, isLast: false, actor: "me" });

@@ -61,6 +61,9 @@ test("bodies over the limit of their route are payload_too_large with limit and 
 		["/v1/leases/renew", "POST /v1/leases/renew", 256 * 1024],
 		["/v1/executions/batch", "POST /v1/executions/batch", 32 * 1024 * 1024],
 		["/v1/leases/complete", "POST /v1/leases/complete", 32 * 1024 * 1024],
+		["/v1/flows", "POST /v1/flows", 32 * 1024 * 1024],
+		["/v1/flows/x/members", "POST /v1/flows/:id/members", 1.5 * 1024 * 1024],
+		["/v1/flows/x/edges", "POST /v1/flows/:id/edges", 64 * 1024],
 	];
 	for (const [path, route, limit] of limits) {
 		const body = " ".repeat(limit + 1);

@@ -343,19 +343,19 @@ export class LocalLeases implements LeaseCalls {
 	/** Most inputs are inside their record; only one kept apart has to be waited for. */
 	#claimed(record: ExecutionRecord): ClaimedExecution | Promise<ClaimedExecution> {
 		const view = this.#withInput(record);
-		const hasUpstreams = (record.member?.group.edges ?? 0) > 0;
-		return record.parts === null && !hasUpstreams ? view : this.#withMore(record, view, hasUpstreams);
+		const hasParents = record.member?.hasParents === true;
+		return record.parts === null && !hasParents ? view : this.#withMore(record, view, hasParents);
 	}
 
 	async #withMore(
 		record: ExecutionRecord,
 		view: ClaimedExecution | Promise<ClaimedExecution>,
-		hasUpstreams: boolean,
+		hasParents: boolean,
 	): Promise<ClaimedExecution> {
 		const [claimed, signals, parents] = await Promise.all([
 			view,
 			record.parts ? signalsOfLast(this.#session, record) : [],
-			hasUpstreams ? parentsOf(this.#session, record) : undefined,
+			hasParents ? parentsOf(this.#session, record) : undefined,
 		]);
 		return { ...claimed, signals, ...(parents ? { parents } : undefined) };
 	}

@@ -40,13 +40,14 @@ export class FlowBuilder {
 		const slot = slotOf(idempotencyKey ? idempotencySubject(namespace, idempotencyKey) : uuid);
 		const budgets = [...new Set(given.budgets ?? [])].sort();
 		const terms = { namespace, budgets };
-		const members = { ...context, slot, wantsHash: true };
+		// Only by a key, or to a flow that can grow, is anything given twice.
+		const isSealed = given.sealed ?? true;
+		const members = { ...context, slot, wantsHash: !isSealed || Boolean(idempotencyKey) };
 		const nodes = await mapInSlices(given.nodes, engine.clock, async (node, n) =>
 			nodeOfFlow(node, terms, members, `nodes[${n}]`),
 		);
 		const graph = graphOf(nodes, given);
 		await this.#checkNames(nodes, slot);
-		const isSealed = given.sealed ?? true;
 		const command: CommandOf<"createFlow"> = {
 			op: "createFlow",
 			flowId: makeId("fl", uuid, slot),

@@ -4,10 +4,10 @@ import { flowQueue } from "../../kernel/placement.ts";
 import { DEFAULT_GRACE_MS } from "../../kernel/policy.ts";
 import { type ExecutionRecord, executionKey } from "../../kernel/records/execution.ts";
 import { type FlowRecord, flowKey } from "../../kernel/records/flow.ts";
-import { hasEnded, OPEN_STATES } from "../../kernel/state.ts";
+import { hasEnded } from "../../kernel/state.ts";
+import type { QueuePosition } from "../../store/port.ts";
 import type { Session } from "../calls/session.ts";
 import { watch } from "../calls/watching.ts";
-import { firstOfAll } from "../reading/queue-merge.ts";
 import { readRecords } from "../reading/records.ts";
 import type { FlowReader } from "./flow-reader.ts";
 
@@ -59,11 +59,19 @@ export class FlowCanceller {
 		return { ...(await this.#reply(now, status, left, ids)), ...(failedIds.length > 0 ? { failedIds } : undefined) };
 	}
 
-	/** Members that have not ended, the first of them. */
+	/** Members that have not ended; not more than are named. */
 	async #openMembers(flowId: string): Promise<string[]> {
-		const queues = OPEN_STATES.map((state) => flowQueue(flowId, state));
-		const entries = await firstOfAll(this.#session.engine.runnerOfFlow(flowId), queues, MOST_IDS, undefined);
-		return entries.map(({ key }) => key);
+		const runner = this.#session.engine.runnerOfFlow(flowId);
+		const open: string[] = [];
+		let after: QueuePosition | undefined;
+		do {
+			const from = after;
+			const { entries } = await runner.ask((store, at) => store.first(at, flowQueue(flowId), MOST_IDS, from));
+			const ids = entries.map(({ key }) => key);
+			for (const record of await this.#members(flowId, ids)) if (!hasEnded(record)) open.push(record.id);
+			after = entries.length === MOST_IDS ? entries.at(-1) : undefined;
+		} while (after && open.length < MOST_IDS);
+		return open.slice(0, MOST_IDS);
 	}
 
 	/** Those that had not ended before the cancel came. */

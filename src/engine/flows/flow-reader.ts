@@ -1,23 +1,23 @@
 import { FlowFabricError } from "../../contract/errors.ts";
 import type { FlowSummary, FlowView } from "../../contract/replies.ts";
 import { isFlowFor } from "../../kernel/flows/target.ts";
-import { flowQueuePrefix } from "../../kernel/placement.ts";
 import { type ExecutionRecord, executionKey } from "../../kernel/records/execution.ts";
 import {
 	type FlowMemberEntry,
 	type FlowMembersRecord,
 	type FlowNodeRecord,
+	type FlowProgressRecord,
 	type FlowRecord,
 	flowKey,
 	flowMembersKey,
 	flowNodeKey,
+	flowProgressKey,
 	MEMBERS_PER_PAGE,
 } from "../../kernel/records/flow.ts";
 import { LINKS_PER_PAGE, type LinksRecord, linksKey, type OutEdge } from "../../kernel/records/links.ts";
-import type { PublicState } from "../../kernel/state.ts";
 import type { Session } from "../calls/session.ts";
 import { readRecords } from "../reading/records.ts";
-import { type Counts, edgeView, nodeView, summaryView } from "./flow-views.ts";
+import { edgeView, nodeView, summaryView } from "./flow-views.ts";
 
 /** Members whose records and edges are read at a time: then others get their turn. */
 const AT_ONCE = 250;
@@ -40,19 +40,18 @@ export class FlowReader {
 	async read(flowId: string): Promise<FlowRecord> {
 		const [flow] = await this.#records<FlowRecord>(flowId, [flowKey(flowId)]);
 		if (!flow || !isFlowFor(flow, this.#session.caller.namespace))
-			throw new FlowFabricError("flow_not_found", { details: { flowId } });
+			throw flowNotFound(flowId);
 		return flow;
 	}
 
-	/** The flow as it is now, and how its members are: both of the same moment, however much goes on. */
+	/** The flow and how its members are: read at once, so both are of the same moment. */
 	async summary(flowId: string): Promise<FlowSummary> {
-		let flow = await this.read(flowId);
-		for (;;) {
-			const counts = await this.#counts(flowId);
-			const again = await this.read(flowId);
-			if (isSame(flow, again)) return summaryView(flow, counts);
-			flow = again;
-		}
+		const [flow, progress] = await this.#records<FlowRecord & FlowProgressRecord>(flowId, [
+			flowKey(flowId),
+			flowProgressKey(flowId),
+		]);
+		if (!flow || !isFlowFor(flow, this.#session.caller.namespace)) throw flowNotFound(flowId);
+		return summaryView(flow, { ...progress?.states });
 	}
 
 	/** All of it. */
@@ -93,16 +92,6 @@ export class FlowReader {
 		return (await this.#records<FlowNodeRecord>(flowId, keys)).map((node) => node?.executionId);
 	}
 
-	/** How many members are in which state; counted by the index, in which every member stands once. */
-	async #counts(flowId: string): Promise<Counts> {
-		const prefix = flowQueuePrefix(flowId);
-		const runner = this.#session.engine.runnerOfFlow(flowId);
-		const { queues } = await runner.ask((store, partition) => store.queueSizes(partition, prefix));
-		const counts: Counts = {};
-		for (const { queue, size } of queues) if (size > 0) counts[queue.slice(prefix.length) as PublicState] = size;
-		return counts;
-	}
-
 	async *#withEdges(flowId: string, members: readonly FlowMemberEntry[]): AsyncGenerator<MemberWithEdges> {
 		for (let from = 0; from < members.length; from += AT_ONCE) {
 			const keys = members.slice(from, from + AT_ONCE).map(({ executionId }) => executionKey(executionId));
@@ -128,9 +117,4 @@ export class FlowReader {
 	}
 }
 
-/** Whatever changes about a flow by which its state is told. */
-const isSame = (a: FlowRecord, b: FlowRecord): boolean =>
-	a.revision === b.revision &&
-	a.outcome === b.outcome &&
-	a.endedAt === b.endedAt &&
-	a.cancel?.policy === b.cancel?.policy;
+const flowNotFound = (flowId: string): FlowFabricError => new FlowFabricError("flow_not_found", { details: { flowId } });

@@ -40,6 +40,9 @@ export interface WrittenRecord {
 	known: CachedRecord | undefined;
 }
 
+/** Most rules touch a handful of records; only those of flows come to more. */
+const FEW = 16;
+
 /**
  * One run of one rule over what is in memory: remembers what was read, buffers what is written. There is one for every
  * command, so it makes nothing before it is needed, and lists are searched: a rule touches few records.
@@ -63,6 +66,9 @@ export class Transaction implements Tx {
 	readonly #cache: RecordCache;
 	readonly #heads: QueueHeads;
 	readonly #scans: ReadonlyMap<string, Scan>;
+	/** Where in the lists something is, once there is more than is quickly looked through. */
+	#readPlaces: Map<string, number> | undefined;
+	#writtenByKey: Map<string, WrittenRecord> | undefined;
 
 	constructor(
 		isHere: (slot: number) => boolean,
@@ -157,6 +163,7 @@ export class Transaction implements Tx {
 	/** A refusal writes nothing. */
 	dropWrites(): void {
 		this.writes.length = 0;
+		this.#writtenByKey = undefined;
 		this.events.length = 0;
 		this.forgotten = NONE;
 		this.blobs = NONE;
@@ -174,24 +181,40 @@ export class Transaction implements Tx {
 	}
 
 	#read(key: string, version: number, entry: CachedRecord | undefined): void {
-		for (const read of this.reads) if (read[0] === key) return;
+		if (this.#placeRead(key) >= 0) return;
 		this.reads.push([key, version]);
 		this.found.push(entry);
+		const { length } = this.reads;
+		if (length === FEW) this.#readPlaces = new Map(this.reads.map((read, n) => [read[0], n]));
+		else this.#readPlaces?.set(key, length - 1);
 	}
 
 	#write(key: string, record: object | undefined): void {
 		const written = this.#written(key);
-		if (written) written.record = record;
-		else this.writes.push({ key, record, known: this.#known(key) });
+		if (written) {
+			written.record = record;
+			return;
+		}
+		const write = { key, record, known: this.#known(key) };
+		const length = this.writes.push(write);
+		if (length === FEW) this.#writtenByKey = new Map(this.writes.map((each) => [each.key, each]));
+		else this.#writtenByKey?.set(key, write);
+	}
+
+	#known(key: string): CachedRecord | undefined {
+		const place = this.#placeRead(key);
+		return place >= 0 ? this.found[place] : this.#cache.get(key);
 	}
 
 	/** A rule writes what it read, most often the last. */
-	#known(key: string): CachedRecord | undefined {
-		for (let n = this.reads.length - 1; n >= 0; n--) if (this.reads[n]?.[0] === key) return this.found[n];
-		return this.#cache.get(key);
+	#placeRead(key: string): number {
+		if (this.#readPlaces) return this.#readPlaces.get(key) ?? -1;
+		for (let n = this.reads.length - 1; n >= 0; n--) if (this.reads[n]?.[0] === key) return n;
+		return -1;
 	}
 
 	#written(key: string): WrittenRecord | undefined {
+		if (this.#writtenByKey) return this.#writtenByKey.get(key);
 		for (const written of this.writes) if (written.key === key) return written;
 		return undefined;
 	}

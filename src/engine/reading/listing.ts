@@ -1,7 +1,7 @@
 import type { ListRequest } from "../../contract/executions.ts";
 import { flowQueue, listQueue, listQueuePrefix } from "../../kernel/placement.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
-import { PUBLIC_STATES, publicState } from "../../kernel/state.ts";
+import { publicState } from "../../kernel/state.ts";
 import { hasTag } from "../../kernel/tags.ts";
 import { isFor } from "../../kernel/target.ts";
 import type { QueuePosition } from "../../store/port.ts";
@@ -105,17 +105,15 @@ function namespaceIndex(session: Session, search: Search): ListIndex {
 	};
 }
 
-/** The members of a flow: a queue for each state. Scores are negated numbers. */
+/** The members of a flow: one queue. Scores are negated numbers. */
 function flowIndex(session: Session, flowId: string, search: Search): ListIndex {
 	const { state, kind, tag, lane, createdAfter, createdBefore } = search;
-	const states = state === undefined ? PUBLIC_STATES : [state];
-	const queues = states.map((each) => flowQueue(flowId, each));
 	return {
 		letter: "f",
 		partitions: [session.engine.runnerOfFlow(flowId, "flowId").partition],
-		isOneQueue: state !== undefined,
-		isNarrow: [kind, tag, lane, createdAfter, createdBefore].some((each) => each !== undefined),
-		queuesIn: async () => queues,
+		isOneQueue: true,
+		isNarrow: [state, kind, tag, lane, createdAfter, createdBefore].some((each) => each !== undefined),
+		queuesIn: async () => [flowQueue(flowId)],
 		isWithin: () => true,
 	};
 }

@@ -15,6 +15,7 @@ import { laneDefaults, laneKey } from "../records/lane.ts";
 import { linksKey } from "../records/links.ts";
 import { amend, makeRecord } from "../records/record.ts";
 import type { Tx } from "../tx.ts";
+import { countMember } from "./counting.ts";
 import type { FlowStep } from "./flow-step.ts";
 import { isSatisfied } from "./groups.ts";
 import { afterGroup, beforeGroup } from "./members.ts";
@@ -43,6 +44,7 @@ export function writePart(
 			tx.put(flowNodeKey(flow.id, key), node);
 		}
 		if (work.inputBlob) tx.putBlob(work.inputBlob);
+		countMember(tx, undefined, record);
 		if (isHidden) tx.put(executionKey(record.id), record);
 		else showMember(tx, record, deed);
 	}
@@ -53,7 +55,7 @@ export function writePart(
 function makeMember(
 	tx: Tx,
 	flow: FlowRecord,
-	{ key, number, group, hasLinks, work }: NewMember,
+	{ key, number, group, hasLinks, hasParents, work }: NewMember,
 	isHidden: boolean,
 	now: number,
 ): ExecutionRecord | Refusal {
@@ -63,6 +65,7 @@ function makeMember(
 	const record = newExecution(rest, lane, now);
 	const member: Member = { key, number, group };
 	if (hasLinks) member.hasLinks = true;
+	if (hasParents) member.hasParents = true;
 	if (delayMs) member.delayMs = delayMs;
 	if (isHidden) member.isHidden = true;
 	const changes: Partial<ExecutionRecord> = isSatisfied(group)

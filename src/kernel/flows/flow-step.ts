@@ -10,14 +10,12 @@ import {
 import { amend } from "../records/record.ts";
 import type { Tx } from "../tx.ts";
 
-/** A flow during one step: what changes of it as a whole is gathered, and written once at the end. */
+/** A flow during one step: what changes of its own record is gathered, and written once at the end. */
 export class FlowStep {
 	readonly tx: Tx;
 	readonly deed: Deed;
 	flow: FlowRecord;
-	progress: FlowProgressRecord;
 	readonly #flowBefore: FlowRecord;
-	readonly #progressBefore: FlowProgressRecord | undefined;
 
 	/** `flow` is as it is stored, or, when it is new, about to be. */
 	constructor(tx: Tx, flow: FlowRecord, deed: Deed, isNew = false) {
@@ -26,8 +24,15 @@ export class FlowStep {
 		this.flow = flow;
 		this.#flowBefore = flow;
 		const key = flowProgressKey(flow.id);
-		this.#progressBefore = isNew ? tx.getFresh(key) : tx.get(key);
-		this.progress = this.#progressBefore ?? flowProgressDefaults;
+		if (isNew) {
+			tx.getFresh(key);
+			tx.put(key, flowProgressDefaults);
+		}
+	}
+
+	/** Every change of a member is counted here as well: so it is never kept beside. */
+	get progress(): FlowProgressRecord {
+		return this.tx.get(flowProgressKey(this.flow.id)) ?? flowProgressDefaults;
 	}
 
 	amend(changes: Partial<FlowRecord>): void {
@@ -35,19 +40,23 @@ export class FlowStep {
 	}
 
 	/** Adds to what is counted of its members. */
-	count(more: Partial<Omit<FlowProgressRecord, "events">>): void {
-		const { ended, bad, busy } = this.progress;
-		this.progress = amend(this.progress, {
-			ended: ended + (more.ended ?? 0),
-			bad: bad + (more.bad ?? 0),
-			busy: busy + (more.busy ?? 0),
-		});
+	count(more: Partial<Pick<FlowProgressRecord, "ended" | "bad" | "busy">>): void {
+		const { progress } = this;
+		const { ended, bad, busy } = progress;
+		this.#write(
+			amend(progress, {
+				ended: ended + (more.ended ?? 0),
+				bad: bad + (more.bad ?? 0),
+				busy: busy + (more.busy ?? 0),
+			}),
+		);
 	}
 
 	/** Tells of something that concerns the flow as a whole. */
 	tell({ type, ...details }: EventDraft): void {
-		const seq = this.progress.events + 1;
-		this.progress = amend(this.progress, { events: seq });
+		const { progress } = this;
+		const seq = progress.events + 1;
+		this.#write(amend(progress, { events: seq }));
 		const { id: flowId, namespace } = this.flow;
 		const body: EventBody = { seq, type, actor: this.deed.actor, ...details };
 		this.tx.emit({ namespace, flowId, at: this.deed.now, body });
@@ -55,6 +64,9 @@ export class FlowStep {
 
 	write(): void {
 		if (this.flow !== this.#flowBefore) this.tx.put(flowKey(this.flow.id), this.flow);
-		if (this.progress !== this.#progressBefore) this.tx.put(flowProgressKey(this.flow.id), this.progress);
+	}
+
+	#write(progress: FlowProgressRecord): void {
+		this.tx.put(flowProgressKey(this.flow.id), progress);
 	}
 }

@@ -10,6 +10,7 @@ export interface NewMember {
 	number: number;
 	group: Group;
 	hasLinks: boolean;
+	hasParents: boolean;
 	/** The hash of what was given for it; left out where no key has to lead to it. */
 	bodyHash?: string;
 	work: NewExecution;
@@ -56,7 +57,8 @@ export function planFlow(nodes: readonly GivenNode[], graph: Graph, edgeIds: rea
 		if (!node || !group) continue;
 		const [upstream, downstream] = [ins[place] ?? [], out[place] ?? []];
 		const hasLinks = upstream.length + downstream.length > 0;
-		parts.addMember({ ...node, number: place + 1, group, hasLinks });
+		const hasParents = upstream.some(({ passResultAs }) => passResultAs !== undefined);
+		parts.addMember({ ...node, number: place + 1, group, hasLinks, hasParents });
 		for (const links of pagesOf(ids[place] ?? "", downstream, upstream)) parts.addLinks(links);
 	}
 	return parts.all;

@@ -131,6 +131,8 @@ export interface Member {
 	group: Group;
 	/** It has edges; see `LinksRecord`. */
 	hasLinks?: true;
+	/** Some edge that leads to it passes a result. */
+	hasParents?: true;
 	/** Its own delay, which begins when its group is satisfied. */
 	delayMs?: number;
 	/** It ended badly, but somebody downstream wanted to know: the flow has not failed for that. */

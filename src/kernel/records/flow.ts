@@ -1,3 +1,4 @@
+import type { PublicState } from "../state.ts";
 import type { Tags } from "../tags.ts";
 import { type Key, makeRecord } from "./record.ts";
 
@@ -95,7 +96,7 @@ export const flowKey = (id: string): Key<FlowRecord> => id;
 
 export const makeFlow = (fields: Partial<FlowRecord>): FlowRecord => makeRecord(flowDefaults, fields);
 
-/** How far a flow has come. It is written whenever a member ends. */
+/** How far a flow has come. It is written whenever the state of a member changes. */
 export interface FlowProgressRecord {
 	/** Members that have ended. */
 	ended: number;
@@ -105,9 +106,17 @@ export interface FlowProgressRecord {
 	busy: number;
 	/** The number of events of the flow itself. */
 	events: number;
+	/** How many members are in which state; those that none is in are left out. */
+	states: Readonly<Partial<Record<PublicState, number>>>;
 }
 
-export const flowProgressDefaults: FlowProgressRecord = { ended: 0, bad: 0, busy: 0, events: 0 };
+export const flowProgressDefaults: FlowProgressRecord = {
+	ended: 0,
+	bad: 0,
+	busy: 0,
+	events: 0,
+	states: Object.freeze({}),
+};
 
 export const flowProgressKey = (flowId: string): Key<FlowProgressRecord> => `${flowId}/p`;
 

@@ -42,7 +42,7 @@ export function addMember(tx: Tx, command: AddMemberCommand, now: number): AddMe
 	step.amend({ nodes: number, revision: flow.revision + 1 });
 	const { executionId } = node.work;
 	step.tell({ type: "member_added", node: node.key, memberId: executionId });
-	const member = { ...node, number, group: noGroup, hasLinks: false };
+	const member = { ...node, number, group: noGroup, hasLinks: false, hasParents: false };
 	const refusal = writePart(tx, step.flow, { members: [member], links: [] }, false, deed);
 	if (refusal) return refusal;
 	step.write();
@@ -96,7 +96,9 @@ export function addEdge(tx: Tx, command: AddEdgeCommand, now: number): AddEdgeOu
 	const step = new FlowStep(tx, flow, deed);
 	connect(tx, upstream, downstream, command);
 	const group = { ...downstream.member.group, edges: downstream.member.group.edges + 1 };
-	regroup(step, downstream, { ...downstream.member, group, hasLinks: true });
+	const grown: Member = { ...downstream.member, group, hasLinks: true };
+	if (passResultAs !== undefined) grown.hasParents = true;
+	regroup(step, downstream, grown);
 	step.amend({ edges: flow.edges + 1, revision: flow.revision + 1 });
 	step.tell({ type: "edge_added", edgeId: command.edgeId, from, to, on: command.on });
 	if (hasEnded(upstream)) resolveAtOnce(step, upstream.id);

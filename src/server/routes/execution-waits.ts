@@ -4,7 +4,7 @@ import { FlowFabricError } from "../../contract/errors.ts";
 import { eventsRequest, MAX_POLL_MS } from "../../contract/executions.ts";
 import { integer } from "../../contract/fields.ts";
 import { shape } from "../../contract/validate.ts";
-import { invalid } from "../errors.ts";
+import { refusePaging } from "../event-pages.ts";
 import { waiting } from "../pending-call.ts";
 import { readQuery } from "../query.ts";
 import type { ServerContext } from "../server-context.ts";
@@ -50,9 +50,7 @@ export const wantsStream = ({ headers }: FastifyRequest): boolean =>
 /** The history as an event stream: each event's id is its cursor, and a reader that comes back names the last it saw. */
 export async function follow(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<void> {
 	const { cursor, limit, waitMs } = readQuery(request.query, eventsRequest);
-	if (limit !== undefined || waitMs !== undefined) {
-		throw invalid(limit === undefined ? "waitMs" : "limit", "is for pages, not for a stream");
-	}
+	refusePaging(limit, waitMs);
 	const seen = request.headers["last-event-id"];
 	const from = typeof seen === "string" && seen !== "" ? seen : cursor;
 	const { executions } = request.principal.backend;

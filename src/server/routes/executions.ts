@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { errorBody, FlowFabricError } from "../../contract/errors.ts";
 import * as shapes from "../../contract/executions.ts";
@@ -7,11 +7,11 @@ import * as replies from "../../contract/replies/executions.ts";
 import { stepPage } from "../../contract/replies/steps.ts";
 import type { Bytes, CreatedItem } from "../../contract/replies.ts";
 import { stepsRequest } from "../../contract/steps.ts";
-import { activeTraceparent, isTraceparent } from "../../tracing/trace-context.ts";
 import { BODY_LIMIT, JOINT_LIMIT } from "../bodies.ts";
 import { answerJointly } from "../joint-bodies.ts";
 import { readQuery } from "../query.ts";
 import type { ServerContext } from "../server-context.ts";
+import { withTrace } from "../submitted-trace.ts";
 import { events, follow, wait, waitInQuery, waitQuery, wantsStream } from "./execution-waits.ts";
 import { idOf, inArea, type Route } from "./route.ts";
 
@@ -130,16 +130,6 @@ export function executionRoutes(context: ServerContext): Route[] {
 			},
 		},
 	]);
-}
-
-/** Work continues the trace it was submitted in, unless it names one itself. */
-function withTrace(item: unknown, request: FastifyRequest): unknown {
-	const { traceparent } = request.headers;
-	const active = activeTraceparent() ?? (isTraceparent(traceparent) ? traceparent : undefined);
-	if (active !== undefined && typeof item === "object" && item !== null && !Object.hasOwn(item, "traceparent")) {
-		(item as { traceparent?: string }).traceparent = active;
-	}
-	return item;
 }
 
 function sendBytes(reply: FastifyReply, { bytes, contentType }: Bytes): FastifyReply {

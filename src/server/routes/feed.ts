@@ -1,12 +1,10 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { FlowFabricError } from "../../contract/errors.ts";
-import { feedRequest, MAX_FEED_WAIT_MS } from "../../contract/feed.ts";
+import { feedRequest } from "../../contract/feed.ts";
 import { eventPage } from "../../contract/replies/events.ts";
-import { invalid } from "../errors.ts";
+import { refusePaging, streamPages } from "../event-pages.ts";
 import { waiting } from "../pending-call.ts";
 import { readQuery } from "../query.ts";
 import type { ServerContext } from "../server-context.ts";
-import { Tail } from "../sse.ts";
 import { waitInQuery, wantsStream } from "./execution-waits.ts";
 import { inArea, type Route } from "./route.ts";
 
@@ -39,37 +37,9 @@ async function page(
 	});
 }
 
-/** A page at a time; its last event carries the cursor behind it, so a reader that comes back may see a few again. */
-async function stream(
-	context: ServerContext,
-	{ principal, query, headers }: FastifyRequest,
-	reply: FastifyReply,
-): Promise<void> {
-	const { limit, waitMs, ...request } = readQuery(query, feedRequest);
-	if (limit !== undefined || waitMs !== undefined) {
-		throw invalid(limit === undefined ? "waitMs" : "limit", "is for pages, not for a stream");
-	}
-	const seen = headers["last-event-id"];
-	if (typeof seen === "string" && seen !== "") request.cursor = seen;
-	const { feed } = principal.backend;
-	// Refused before the stream begins, while there is still a status to refuse with.
-	let { events, nextCursor } = await feed.read(request);
-	context.pools.event_tails.take();
-	const tail = new Tail(reply, context.tails, events.length === 0 ? nextCursor : undefined);
-	try {
-		while (!tail.signal.aborted) {
-			events.forEach((event, n) => {
-				tail.send(event.type, event, n === events.length - 1 ? nextCursor : undefined);
-			});
-			await tail.drained();
-			({ events, nextCursor } = await feed.read(
-				{ ...request, cursor: nextCursor, waitMs: MAX_FEED_WAIT_MS },
-				tail.signal,
-			));
-		}
-	} catch (error) {
-		tail.end(error instanceof FlowFabricError ? error : new FlowFabricError("internal"));
-	} finally {
-		context.pools.event_tails.give();
-	}
+async function stream(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+	const { limit, waitMs, cursor, ...filter } = readQuery(request.query, feedRequest);
+	refusePaging(limit, waitMs);
+	const { feed } = request.principal.backend;
+	await streamPages(context, request, reply, cursor, (page, signal) => feed.read({ ...filter, ...page }, signal));
 }

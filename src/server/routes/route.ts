@@ -40,6 +40,8 @@ export interface Route {
 	replies: Record<number, ReplyShape>;
 	/** How long a call waits for something before it is answered, as its caller has said. */
 	waitMs?(request: FastifyRequest): unknown;
+	/** Whether this call is answered only when all is done, which may take longer. */
+	untilDone?(request: FastifyRequest): boolean;
 	/** Also answers as an event stream when asked to. */
 	streams?: boolean;
 	/** An action of an operator: one line in the log says who did it, to what, and how it went. */
@@ -73,7 +75,8 @@ export function addRoutes(
 		const [method = "", url = ""] = route.name.split(" ");
 		const { metrics, pools } = context;
 		const { bodyLimit = CONTROL_LIMIT } = route;
-		const handle = inTime(traced(route, url), { requestTimeoutMs, area: route.area, waitMs: route.waitMs });
+		const { area, waitMs, untilDone } = route;
+		const handle = inTime(traced(route, url), { requestTimeoutMs, area, waitMs, untilDone });
 		app.route({
 			method,
 			url,

@@ -13,7 +13,7 @@ const { id } = await ff.backend.flows.create({
 	...layeredFlow(Number(layers), Number(width)),
 });
 say(`flow ${id}`);
-const worker = ff.worker({ concurrency: 16, leaseMs: 500, handleSignals: false });
+const worker = ff.worker({ concurrency: 16, leaseMs: 2000, handleSignals: false });
 worker.handle("node", async ({ parents }, key) => {
 	say(`ran ${key}`);
 	return Object.values(parents).reduce((sum, { result }) => (sum + result) % MODULUS, 1);

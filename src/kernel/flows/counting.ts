@@ -1,0 +1,21 @@
+import type { ExecutionRecord } from "../records/execution.ts";
+import { flowProgressDefaults, flowProgressKey } from "../records/flow.ts";
+import { amend } from "../records/record.ts";
+import { type PublicState, publicState } from "../state.ts";
+import type { Tx } from "../tx.ts";
+
+/** Keeps count of the states that the members of a flow are in: whoever changes one is counted here, in the same step. */
+export function countMember(tx: Tx, before: ExecutionRecord | undefined, after: ExecutionRecord): void {
+	const from = before && publicState(before);
+	const to = publicState(after);
+	if (from === to) return;
+	const progress = tx.get(flowProgressKey(after.flowId)) ?? flowProgressDefaults;
+	const states: Partial<Record<PublicState, number>> = { ...progress.states };
+	states[to] = (states[to] ?? 0) + 1;
+	if (from !== undefined) {
+		const left = (states[from] ?? 0) - 1;
+		if (left > 0) states[from] = left;
+		else delete states[from];
+	}
+	tx.put(flowProgressKey(after.flowId), amend(progress, { states }));
+}

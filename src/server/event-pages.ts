@@ -1,0 +1,47 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { FlowFabricError } from "../contract/errors.ts";
+import { MAX_POLL_MS } from "../contract/executions.ts";
+import type { EventPage } from "../contract/replies.ts";
+import { invalid } from "./errors.ts";
+import type { ServerContext } from "./server-context.ts";
+import { Tail } from "./sse.ts";
+
+type ReadPage = (page: { cursor?: string; waitMs?: number }, signal?: AbortSignal) => Promise<EventPage>;
+
+/** A stream has no end and no pages. */
+export function refusePaging(limit: number | undefined, waitMs: number | undefined): void {
+	if (limit !== undefined || waitMs !== undefined)
+		throw invalid(limit === undefined ? "waitMs" : "limit", "is for pages, not for a stream");
+}
+
+/**
+ * Events as they happen, a page at a time; the last of a page carries the cursor behind it, so a reader that comes back
+ * may see a few again.
+ */
+export async function streamPages(
+	context: ServerContext,
+	{ headers }: FastifyRequest,
+	reply: FastifyReply,
+	cursor: string | undefined,
+	read: ReadPage,
+): Promise<void> {
+	const seen = headers["last-event-id"];
+	const from = typeof seen === "string" && seen !== "" ? seen : cursor;
+	// Refused before the stream begins, while there is still a status to refuse with.
+	let { events, nextCursor } = await read(from === undefined ? {} : { cursor: from });
+	context.pools.event_tails.take();
+	const tail = new Tail(reply, context.tails, events.length === 0 ? nextCursor : undefined);
+	try {
+		while (!tail.signal.aborted) {
+			events.forEach((event, n) => {
+				tail.send(event.type, event, n === events.length - 1 ? nextCursor : undefined);
+			});
+			await tail.drained();
+			({ events, nextCursor } = await read({ cursor: nextCursor, waitMs: MAX_POLL_MS }, tail.signal));
+		}
+	} catch (error) {
+		tail.end(error instanceof FlowFabricError ? error : new FlowFabricError("internal"));
+	} finally {
+		context.pools.event_tails.give();
+	}
+}
