@@ -247,8 +247,7 @@ export function executionPlacement(record: ExecutionRecord): Placement[] {
 	const [timer] = timersOf(record);
 	if (timer) places.push({ queue: DUE_QUEUE, score: timer.at });
 	if (record.removing) return places;
-	if (record.member)
-		places.push({ queue: flowQueue(record.flowId), score: -record.member.number });
+	if (record.member) places.push({ queue: flowQueue(record.flowId), score: -record.member.number });
 	if (record.member?.isHidden) return places;
 	places.push({
 		queue: listQueue(record.namespace, record.lane, publicState(record)),

@@ -13,30 +13,33 @@ const BAD: ReadonlySet<MemberEnd> = new Set(["failed", "expired", "cancelled"]);
 /** How many members are in which state, counted one by one, and what that makes of the flow. */
 export function summaryOf({ members, isSealed }: WatchedFlow, flow: FlowRecord, recordOf: RecordOf) {
 	const counts: Partial<Record<PublicState, number>> = {};
-	const states = [...members.keys()].map((id) => publicStateOf(recordOf(id))).sort();
+	const records = [...members.keys()].map(recordOf).filter((record) => record !== undefined);
+	const states = records.map(publicState).sort();
 	for (const state of states) counts[state] = (counts[state] ?? 0) + 1;
 	const { outcome, nodes: nodeCount, edges: edgeCount, revision } = flow;
 	const living = counts.active ? "running" : counts.waiting || !isSealed ? "open" : "blocked";
 	return { state: outcome || living, counts, nodeCount, edgeCount, revision, sealed: isSealed };
 }
 
-/** What is not shown yet waits. */
-const publicStateOf = (record: ExecutionRecord | undefined): PublicState =>
-	record ? publicState(record) : "waiting_children";
+/** Counts in the order of the names of states. */
+export const inAlphabet = (counts: Partial<Record<PublicState, number>>) =>
+	Object.fromEntries(Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 /** What a flow has counted of its members is what one counts. */
 export function checkCounts(watched: WatchedFlow, flow: FlowRecord, busy: number, recordOf: RecordOf): void {
 	const { id, members, edges, progress } = watched;
 	const ends = [...members.values()].flatMap(({ end }) => (end ? [end.end] : []));
 	const bad = ends.filter((end) => BAD.has(end)).length;
+	const { counts } = summaryOf(watched, flow, recordOf);
 	const counted = {
+		states: inAlphabet(progress.states),
 		ended: progress.ended,
 		bad: progress.bad,
 		busy: progress.busy,
 		nodes: flow.nodes,
 		edges: flow.edges,
 	};
-	const real = { ended: ends.length, bad, busy, nodes: members.size, edges: edges.size };
+	const real = { states: counts, ended: ends.length, bad, busy, nodes: members.size, edges: edges.size };
 	if (JSON.stringify(counted) !== JSON.stringify(real))
 		throw new Violation(`${id} counts ${JSON.stringify(counted)}; there are ${JSON.stringify(real)}`);
 	for (const [member, { key, end }] of members) {

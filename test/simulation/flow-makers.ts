@@ -1,5 +1,6 @@
 import type { CreateFlowRequest } from "../../src/contract/flows.ts";
 import type { LocalBackend } from "../../src/engine/local-backend.ts";
+import type { Random } from "./random.ts";
 import { type RandomEdge, type RandomGraph, someGraph } from "./random-graphs.ts";
 import type { Stage } from "./stage.ts";
 import { asTenant, type Tenant } from "./tenants.ts";
@@ -71,14 +72,15 @@ export class FlowMakers {
 				if (heard.kind === "refused") throw new Violation(`a flow was refused: ${heard.code}`);
 				if (heard.kind !== "ok") return;
 				const { id, revision } = heard.value;
-				if (made.id !== undefined && made.id !== id)
-					throw new Violation(`${request.idempotencyKey}: ${made.id} and ${id}`);
+				// A key is free again once its flow is gone.
+				const isThere = made.id !== undefined && this.#stage.checker.flows.all.get(made.id)?.flow?.removing === false;
+				if (isThere && made.id !== id) throw new Violation(`${request.idempotencyKey}: ${made.id} and ${id}`);
 				if (made.id !== undefined) return;
 				made.id = id;
 				this.known.push(id);
 				this.#told.set(id, new Set((request.edges ?? []).map(edgeName)));
 				if (request.sealed === false)
-					this.#growing.add({ id, tenant, revision, steps: stepsOf(graph, first), isAsking: false });
+					this.#growing.add({ id, tenant, revision, steps: stepsOf(graph, first, random), isAsking: false });
 			},
 		);
 		if (repeats === 0) return;
@@ -120,6 +122,7 @@ export class FlowMakers {
 					if (step.kind === "edge") this.#told.get(flow.id)?.add(edgeName(step.edge));
 					this.#stage.note(`flows grown by a ${step.kind}`);
 					flow.steps.shift();
+					if (this.#stage.random.chance(0.7)) this.#ask(flow);
 				} else this.#refused(flow, step, heard.code);
 			},
 		);
@@ -155,6 +158,11 @@ export class FlowMakers {
 			case "quorum_unreachable":
 				flow.steps.shift();
 				return this.#giveUp(flow);
+			case "flow_sealed":
+				// By somebody who did not know of its maker.
+				if (!this.#stage.calm) throw new Violation(`${flow.id} is sealed, and nobody did that`);
+				this.#growing.delete(flow);
+				return;
 			case "flow_cancelled":
 			case "flow_not_found":
 			case "flow_already_terminal":
@@ -200,14 +208,19 @@ export class FlowMakers {
 	}
 }
 
-/** Groups that are not satisfied by nothing come before the edges, so that the node waits for these. */
-function stepsOf({ nodes, edges, groups }: RandomGraph, first: number): Step[] {
-	const steps: Step[] = nodes
-		.slice(first)
-		.flatMap((node): Step[] => [
-			{ kind: "member", node },
-			...groups.filter((group) => group.node === node.key).map((group): Step => ({ kind: "group", group })),
-			...edges.filter(({ to }) => to === node.key).map((edge): Step => ({ kind: "edge", edge })),
-		]);
+/**
+ * Nodes one by one, each with its edges and its group. A group may come before the edges, so that the node waits for these, or
+ * when some of them are satisfied. Most nodes that wait for something have a delay, else they would run before it is said.
+ */
+function stepsOf({ nodes, edges, groups }: RandomGraph, first: number, random: Random): Step[] {
+	const steps: Step[] = nodes.slice(first).flatMap((node): Step[] => {
+		const own = groups.filter((group) => group.node === node.key).map((group): Step => ({ kind: "group", group }));
+		const into = edges.filter(({ to }) => to === node.key).map((edge): Step => ({ kind: "edge", edge }));
+		const isPutOff = into.length > 0 && random.chance(0.8);
+		return [
+			{ kind: "member", node: isPutOff ? { ...node, delayMs: random.integer(500, 2000) } : node },
+			...(random.chance(0.5) ? [...own, ...into] : [...into, ...own]),
+		];
+	});
 	return [...steps, { kind: "seal" }];
 }

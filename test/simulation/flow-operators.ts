@@ -17,7 +17,7 @@ export class FlowOperators {
 		const flow = this.#some();
 		if (!flow) return;
 		const member = random.pick([...flow.members.values()]);
-		switch (random.weighted({ cancel: 4, replay: 8, revoke: 2, resume: 4, cancelFlow: 1, delete: 1 })) {
+		switch (random.weighted({ cancel: 4, replay: 8, revoke: 2, resume: 4, cancelFlow: 1.5, delete: 1 })) {
 			case "cancel": {
 				const mode = random.pick(["graceful", "force"] as const);
 				if (member) this.#say((backend) => backend.executions.cancel(member.id, { mode, graceMs: 200 }));

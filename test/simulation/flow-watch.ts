@@ -5,7 +5,7 @@ import type { ExecutionRecord } from "../../src/kernel/records/execution.ts";
 import type { FlowProgressRecord, FlowRecord } from "../../src/kernel/records/flow.ts";
 import { isBusyWithLinks, type LinksRecord } from "../../src/kernel/records/links.ts";
 import type { Unit } from "../../src/store/port.ts";
-import { checkCounts, checkEnd, checkSettled, summaryOf } from "./flow-checks.ts";
+import { checkCounts, checkEnd, checkSettled, inAlphabet, summaryOf } from "./flow-checks.ts";
 import type { SimPartition } from "./sim-store.ts";
 import { Violation } from "./violation.ts";
 import { type KnownEdge, WatchedFlow } from "./watched-flow.ts";
@@ -142,8 +142,8 @@ export class FlowWatch {
 		let first = seen.length - 1;
 		while (first > 0 && (seen[first] as Seen).from > since) first -= 1;
 		const { state, counts, nodeCount, edgeCount, revision, sealed } = view ?? {};
-		const sorted = Object.fromEntries(Object.entries(counts ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)));
-		const told = view && JSON.stringify({ state, counts: sorted, nodeCount, edgeCount, revision, sealed });
+		const told =
+			view && JSON.stringify({ state, counts: inAlphabet(counts ?? {}), nodeCount, edgeCount, revision, sealed });
 		const was = seen.slice(first).map(({ summary }) => summary);
 		if (!was.includes(told)) throw new Violation(`reading ${id} gave ${told}; it was ${was.slice(-3).join(" then ")}`);
 	}

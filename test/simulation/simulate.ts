@@ -37,12 +37,7 @@ interface History {
 	run(steps: number): Promise<void>;
 }
 
-type Simulate = (
-	seed: number,
-	steps: number,
-	bugs?: Bugs,
-	seen?: Map<string, number>,
-) => Promise<Finding | undefined>;
+type Simulate = (seed: number, steps: number, bugs?: Bugs, seen?: Map<string, number>) => Promise<Finding | undefined>;
 
 /** Runs one seed; the same seed, steps and bugs always give the same history. What happened is counted in `seen`. */
 export const simulate: Simulate = (seed, steps, bugs = {}, seen) =>

@@ -23,9 +23,12 @@ export const isImpossible = (group: Group): boolean => group.edges - group.impos
 /** Whether it wants more edges than it has. */
 export const isUnreachable = (group: Group): boolean => group.edges < neededBy(group);
 
-/** What an end makes of an edge. What was skipped, or cancelled since nobody needed it any more, satisfies none. */
+/**
+ * What an end makes of an edge. What was skipped, or cancelled since nobody needed it any more, satisfies none. Who was asked
+ * to stop and completed all the same has completed.
+ */
 export function edgeStateAfter(on: EdgeCondition, outcome: TerminalOutcome, isSpared: boolean): EdgeState {
-	if (outcome === "skipped" || isSpared) return "impossible";
+	if (outcome === "skipped" || (outcome === "cancelled" && isSpared)) return "impossible";
 	if (on === "completion") return "satisfied";
 	return (outcome === "success") === (on === "success") ? "satisfied" : "impossible";
 }

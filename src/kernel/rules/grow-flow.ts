@@ -4,7 +4,7 @@ import { endIfOver } from "../flows/flow-end.ts";
 import { FlowStep } from "../flows/flow-step.ts";
 import { type GivenGroup, isSameEdge, MAX_NODES } from "../flows/graph.ts";
 import { edgeStateAfter, isSatisfied, isUnreachable } from "../flows/groups.ts";
-import { inEdge, linksOf, outEdge, putInEdge, putOutEdge } from "../flows/member-links.ts";
+import { inEdge, linksOf, outEdge, putInEdge, putOutEdge, putTasks } from "../flows/member-links.ts";
 import { noGroup } from "../flows/members.ts";
 import type { GivenNode } from "../flows/planning.ts";
 import { type FlowTarget, findFlow, flowNotFound } from "../flows/target.ts";
@@ -183,6 +183,9 @@ function regroup(step: FlowStep, record: ExecutionRecord, member: Member): void 
 	if (was === is) tx.put(executionKey(record.id), amendExecution(record, { member }));
 	else if (is) stopWaiting(tx, record, member, deed);
 	else startWaiting(tx, record, member, deed);
+	const { cancelsRemaining } = member.group;
+	const isNews = !was || before.cancelsRemaining !== cancelsRemaining;
+	if (is && cancelsRemaining && isNews && member.hasLinks) putTasks(step, record.id, { remainingFrom: 0 });
 }
 
 export interface SealFlowCommand extends FlowTarget {
