@@ -6,6 +6,7 @@ export type {
 	Calls,
 	ExecutionCalls,
 	FeedCalls,
+	FlowCalls,
 	FollowOptions,
 	LaneCalls,
 	LeaseCalls,
@@ -35,6 +36,14 @@ export type {
 	RevokeLeaseRequest,
 } from "./contract/executions.ts";
 export type { FeedRequest } from "./contract/feed.ts";
+export type {
+	CancelFlowRequest,
+	CreateFlowRequest,
+	EdgeRequest,
+	FlowsPageRequest,
+	GroupRequest,
+	NodeRequest,
+} from "./contract/flows.ts";
 export type { GuardRequest, GuardsPageRequest } from "./contract/guards.ts";
 export type { BackupRequest, RotateSecretRequest } from "./contract/keys.ts";
 export type { LaneSettings, LanesPageRequest, LanesRequest } from "./contract/lanes.ts";
@@ -63,14 +72,17 @@ export type { Policy } from "./kernel/policy.ts";
 export type { PublicState } from "./kernel/state.ts";
 export type { Condition, CountCondition } from "./kernel/suspension/condition.ts";
 export {
-	type AnyKinds,
-	FlowFabric,
-	type SubmitItem,
-	type SubmitOptions,
-	type TypedWorker,
-} from "./library/flowfabric.ts";
+	FlowDraft,
+	type FlowOptions,
+	type FlowRequest,
+	FlowRun,
+	type NodeOptions,
+	type Upstream,
+} from "./library/flow.ts";
+export { FlowFabric, type SubmitItem, type TypedWorker } from "./library/flowfabric.ts";
 export type { OpenOptions } from "./library/open.ts";
 export { ExecutionFailed, Run, type WaitOptions } from "./library/run.ts";
+export type { AnyKinds, SubmitOptions } from "./library/submission.ts";
 export type { TailedFrame, TailOptions } from "./library/tail.ts";
 export { exportFile, importFile } from "./library/transfer.ts";
 export type { Context, Handler, Middleware, Parent } from "./worker/context.ts";

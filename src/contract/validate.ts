@@ -88,13 +88,16 @@ const unescapePart = (part: string): string => part.replaceAll("~1", "/").replac
 /** Names that callers made up are told as far as they are recognised. */
 const MOST_NAME_CHARS = 64;
 
+/** The field named when nothing within the request is at fault, but all of it. */
+export const WHOLE_REQUEST = "request";
+
 function join(path: readonly string[]): string {
 	let text = "";
 	for (const part of path) {
 		const name = part.length > MOST_NAME_CHARS ? `${part.slice(0, MOST_NAME_CHARS)}…` : part;
 		text += /^\d+$/.test(name) ? `[${name}]` : text ? `.${name}` : name;
 	}
-	return text || "request";
+	return text || WHOLE_REQUEST;
 }
 
 /** Enough of a value to recognise it, never all of it: it may be large, or a secret. */

@@ -181,7 +181,7 @@ const RECORD_TYPES = {
 		tick: tickFlow,
 	}),
 	flowProgress: entry({ prefix: "fl_/p", defaults: flowProgressDefaults, slot: slotOfPart, isBusy: always }),
-	flowMembers: entry({ prefix: "fl_/m", defaults: flowMembersDefaults, slot: slotOfPart }),
+	flowMembers: entry({ prefix: "fl_/m", defaults: flowMembersDefaults, slot: slotOfPart, isBusy: always }),
 	flowNode: entry({ prefix: "fl_/n", defaults: flowNodeDefaults, slot: slotOfPart }),
 	grant: entry<GrantRecord>({
 		prefix: "gr_",

@@ -1,5 +1,5 @@
 import type { Backend } from "../contract/backend.ts";
-import { isJson, isText } from "../contract/content-types.ts";
+import { fromBytes } from "../contract/content-types.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import type { CancelRequest } from "../contract/executions.ts";
 import type { Created, Execution } from "../contract/replies.ts";
@@ -74,10 +74,7 @@ export async function resultOf<R>(backend: Backend, id: string, options: WaitOpt
 	}
 	if (execution.publicState !== "completed") throw new ExecutionFailed(execution);
 	try {
-		const { bytes, contentType } = await backend.executions.result(id);
-		const text = Buffer.from(bytes);
-		if (isJson(contentType)) return JSON.parse(text.toString()) as R;
-		return (isText(contentType) ? text.toString() : new Uint8Array(bytes)) as R;
+		return fromBytes(await backend.executions.result(id)) as R;
 	} catch (error) {
 		// A handler that returned nothing leaves nothing.
 		if (error instanceof FlowFabricError && error.code === "result_not_found") return undefined as R;

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { fromBytes } from "../contract/content-types.ts";
 import type { ClaimedExecution, Execution, OpenedWaitpoint, ParentView, UsageReply } from "../contract/replies.ts";
 import type { StepOptions } from "../contract/steps.ts";
 import { HandlerSuspended } from "./errors.ts";
@@ -81,6 +82,8 @@ export interface Parent {
 	size?: number;
 	contentType?: string;
 	failure?: { reason: string; category: string };
+	/** The result, read apart when it did not come along; undefined when there is none. */
+	load(): Promise<unknown>;
 }
 
 export type Handler<I = never, R = unknown> = (ctx: Context<I>, input: I) => Promise<R> | R;
@@ -90,13 +93,17 @@ export type Middleware = (ctx: Context, next: () => Promise<unknown>) => Promise
 
 const NO_PARENTS: Context["parents"] = Object.freeze({});
 
-const parentsOf = (views: Readonly<Record<string, ParentView>>): Context["parents"] =>
-	Object.fromEntries(
-		Object.entries(views).map(([name, { resultBase64, ...parent }]) => [
-			name,
-			resultBase64 === undefined ? parent : { ...parent, result: new Uint8Array(Buffer.from(resultBase64, "base64")) },
-		]),
-	);
+function parentsOf(views: Readonly<Record<string, ParentView>>, { backend }: HandlerRun): Context["parents"] {
+	const parents = Object.entries(views).map(([name, { resultBase64, ...view }]): [string, Parent] => {
+		const parent: Omit<Parent, "load"> = view;
+		if (resultBase64 !== undefined) parent.result = new Uint8Array(Buffer.from(resultBase64, "base64"));
+		const isElsewhere = parent.size !== undefined && !("result" in parent);
+		const load = async () =>
+			isElsewhere ? fromBytes(await backend.executions.result(parent.executionId)) : parent.result;
+		return [name, { ...parent, load }];
+	});
+	return Object.fromEntries(parents);
+}
 
 /** Handlers take calls out of their context, so none of these needs one. */
 export class RunContext implements Context {
@@ -118,7 +125,7 @@ export class RunContext implements Context {
 		this.attempt = claimed.attempt;
 		this.input = inputOf(claimed);
 		this.contentType = claimed.contentType;
-		this.parents = claimed.parents ? parentsOf(claimed.parents) : NO_PARENTS;
+		this.parents = claimed.parents ? parentsOf(claimed.parents, run) : NO_PARENTS;
 		this.#stepCount = claimed.stepCount;
 		this.#run = run;
 	}

@@ -7,6 +7,7 @@ import { type Calls, FlowFabric } from "../../src/index.ts";
 import { openBackend } from "../../src/library/open.ts";
 import type { TokenEntry } from "../../src/server/options.ts";
 import { startServer } from "../../src/server/server.ts";
+import type { Store } from "../../src/store/port.ts";
 import { sharedCluster } from "../servers/valkey-cluster.ts";
 import { hasValkey, ownStore, type StoreHost, sharedValkey } from "../servers/valkey-server.ts";
 import type { VirtualClock } from "../virtual-clock.ts";
@@ -32,6 +33,8 @@ export interface OtherCaller {
 /** FlowFabric on a new, empty store, and how to part with it. */
 export interface OpenFabric {
 	ff: FlowFabric;
+	/** Where it keeps everything, for cases about what is left behind. */
+	store: Store;
 	as(caller: OtherCaller): Calls;
 	/** Closes, lets `meanwhile` happen while nobody minds the store, and opens again; only where something is kept. */
 	reopen?(meanwhile: () => Promise<void>): Promise<FlowFabric>;
@@ -52,7 +55,7 @@ interface Way {
 	open(url: string, partitions: number, clock: VirtualClock, settings: FabricSettings): Promise<Reached>;
 }
 
-type Reached = Pick<OpenFabric, "ff" | "as"> & { close(): Promise<void> };
+type Reached = Pick<OpenFabric, "ff" | "as" | "store"> & { close(): Promise<void> };
 
 /** In the days that some cases let pass, an engine has nobody to tell that it is there. */
 const timeOf = (clock: VirtualClock) => ({ now: clock.now, clock, aloneMs: 300_000 });
@@ -63,9 +66,10 @@ const inProcess: Way = {
 		const ff = await FlowFabric.open(url, { partitions, ...settings, testClock: timeOf(clock) });
 		const { backend } = ff;
 		if (!(backend instanceof LocalBackend)) throw new TypeError("this row runs in process");
-		const calls = storeTraffic(backend.engine.store);
+		const { store } = backend.engine;
+		const calls = storeTraffic(store);
 		clock.watch(() => !backend.engine.idle || calls.busy);
-		return { ff, as: (caller) => backend.as(caller), close: () => ff.close() };
+		return { ff, store, as: (caller) => backend.as(caller), close: () => ff.close() };
 	},
 };
 
@@ -96,6 +100,7 @@ const overHttp: Way = {
 		const connections: FlowFabric[] = [ff];
 		return {
 			ff,
+			store: local.engine.store,
 			as(caller) {
 				const connection = FlowFabric.connect(server.address, { clock, token: tokenOf(caller) });
 				connections.push(connection);
@@ -178,6 +183,9 @@ function keepingRow(name: string, partitions: number, way: Way, newStore: () => 
 			let reached = await way.open(url, partitions, clock, settings);
 			return {
 				ff: reached.ff,
+				get store() {
+					return reached.store;
+				},
 				as: (caller) => reached.as(caller),
 				async reopen(meanwhile) {
 					await reached.close();

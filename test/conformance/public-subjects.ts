@@ -20,6 +20,18 @@ import { explainCases } from "./public-cases/explaining.ts";
 import { fairnessCases, manyTurnCases } from "./public-cases/fairness.ts";
 import { feedCases } from "./public-cases/feeds.ts";
 import { fenceCases } from "./public-cases/fences.ts";
+import { badGraphCases } from "./public-cases/flows-bad-graphs.ts";
+import { flowBuildingCases } from "./public-cases/flows-building.ts";
+import { flowCancelAnswerCases } from "./public-cases/flows-cancel-answers.ts";
+import { flowCancelCases } from "./public-cases/flows-cancelling.ts";
+import { flowCreationCases } from "./public-cases/flows-creation.ts";
+import { flowEdgeCases } from "./public-cases/flows-edges.ts";
+import { flowGroupCases } from "./public-cases/flows-groups.ts";
+import { flowKeyCases } from "./public-cases/flows-keys.ts";
+import { flowOwnWaitCases } from "./public-cases/flows-own-waits.ts";
+import { flowReplayCases } from "./public-cases/flows-replays.ts";
+import { flowResultCases } from "./public-cases/flows-results.ts";
+import { flowStateCases } from "./public-cases/flows-states.ts";
 import { followingCases } from "./public-cases/following.ts";
 import { grantRequestCases } from "./public-cases/grant-requests.ts";
 import { grantCases } from "./public-cases/grants.ts";
@@ -132,6 +144,18 @@ const always: Subjects = {
 	"stream summaries": streamSummaryCases,
 	"stream tails": streamTailCases,
 	"handler streams": handlerStreamCases,
+	"flows: creation": flowCreationCases,
+	"flows: bad graphs": badGraphCases,
+	"flows: keys": flowKeyCases,
+	"flows: building": flowBuildingCases,
+	"flows: edges": flowEdgeCases,
+	"flows: own waits": flowOwnWaitCases,
+	"flows: results": flowResultCases,
+	"flows: groups": flowGroupCases,
+	"flows: states": flowStateCases,
+	"flows: cancelling": flowCancelCases,
+	"flows: answers of a cancel": flowCancelAnswerCases,
+	"flows: replays": flowReplayCases,
 	administration: administrationCases,
 	keys: keyCases,
 	"bad creates": badCreateCases,

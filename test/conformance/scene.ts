@@ -12,6 +12,7 @@ import {
 } from "../../src/index.ts";
 import { VirtualClock } from "../virtual-clock.ts";
 import type { FabricSettings, OpenFabric, OtherCaller, PublicRow } from "./public-rows.ts";
+import { blobKeysOf, recordsOf } from "./scanned.ts";
 
 /** Registers a case; every case gets FlowFabric on a new, empty store. */
 export type PublicCase = (name: string, run: (scene: Scene) => Promise<void>, settings?: FabricSettings) => void;
@@ -124,6 +125,17 @@ export class Scene {
 
 	async eventTypes(id: string): Promise<EventType[]> {
 		return (await this.events(id)).map(({ type }) => type);
+	}
+
+	/** Keys of all records and blobs there are. */
+	async records(): Promise<string[]> {
+		const { store } = this.#opened;
+		const keys: string[] = [];
+		for (let partition = 0; partition < store.partitions; partition++) {
+			for (const { key } of await recordsOf(store, partition)) keys.push(`${partition} ${key}`);
+			for (const key of await blobKeysOf(store, partition)) keys.push(`${partition} bytes ${key}`);
+		}
+		return keys;
 	}
 
 	/** Ids of everything in a namespace, newest first. */

@@ -43,7 +43,11 @@ export class GuardDirectory {
 	}
 
 	/** Undefined when all that a create names is known to be there; else resolves when it is, or throws. */
-	check({ namespace, budgets, quotas }: CreateCommand): Promise<void> | undefined {
+	check({
+		namespace,
+		budgets,
+		quotas,
+	}: Pick<CreateCommand, "namespace" | "budgets" | "quotas">): Promise<void> | undefined {
 		if (budgets === undefined && quotas === undefined) return undefined;
 		const guards: GuardName[] = [];
 		for (const id of budgets ?? []) guards.push({ kind: "budget", namespace, id });

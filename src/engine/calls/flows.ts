@@ -71,7 +71,7 @@ export class LocalFlows implements FlowCalls {
 		return this.#reader.view(id);
 	}
 
-	list(request: FlowsPageRequest = {}): Promise<FlowPage> {
+	async list(request: FlowsPageRequest = {}): Promise<FlowPage> {
 		const { limit = DEFAULT_LIMIT, cursor, ...filter } = flowsPageRequest.check(request);
 		return listFlows(this.#session, this.#reader, filter, limit, cursor);
 	}

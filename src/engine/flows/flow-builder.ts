@@ -12,7 +12,7 @@ import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { bodyHash } from "../payloads.ts";
 import type { FlowReader } from "./flow-reader.ts";
-import { graphOf, type NodeOfFlow, nodeOfFlow, refuseTooManyNodes } from "./given-flow.ts";
+import { type FlowTerms, givenGroup, graphOf, type NodeOfFlow, nodeOfFlow, refuseTooManyNodes } from "./given-flow.ts";
 import type { MemberKeys } from "./member-keys.ts";
 
 /** How long to wait before looking again at a flow that another call is about to make. */
@@ -47,7 +47,7 @@ export class FlowBuilder {
 			nodeOfFlow(node, terms, members, `nodes[${n}]`),
 		);
 		const graph = graphOf(nodes, given);
-		await this.#checkNames(nodes, slot);
+		await this.#checkNames(terms, nodes, slot);
 		const command: CommandOf<"createFlow"> = {
 			op: "createFlow",
 			flowId: makeId("fl", uuid, slot),
@@ -65,7 +65,7 @@ export class FlowBuilder {
 		if (budgets.length > 0) command.budgets = budgets;
 		if (idempotencyKey) {
 			command.idempotencyKey = idempotencyKey;
-			command.bodyHash = hashOf(given, nodes);
+			command.bodyHash = hashOf(given, nodes, command);
 		}
 		const edgeIds = graph.edges.map(() => makeId("ed", engine.mint.next(), slot));
 		// Nothing is added by key to what is sealed.
@@ -73,8 +73,9 @@ export class FlowBuilder {
 		return this.#write(command, planFlow(planned, graph, edgeIds), nodes, graph);
 	}
 
-	async #checkNames(nodes: readonly NodeOfFlow[], slot: number): Promise<void> {
+	async #checkNames(terms: FlowTerms, nodes: readonly NodeOfFlow[], slot: number): Promise<void> {
 		const { nameLimits, guards, runners } = this.#session.engine;
+		await guards.directory.check(terms);
 		for (const { work } of nodes) {
 			nameLimits.check(slot % runners.length, work);
 			await guards.directory.check(work);
@@ -149,11 +150,25 @@ export class FlowBuilder {
 	}
 }
 
-/** The hash of everything a call says but its key. */
+/** The hash of everything a call says but its key. What counts is what it means: a default says the same as nothing. */
 function hashOf(
-	{ idempotencyKey: _, nodes: _nodes, ...rest }: CreateFlowRequest,
+	{ retentionMs, createdBy, edges = [], groups = [] }: CreateFlowRequest,
 	nodes: readonly NodeOfFlow[],
+	{ kind, namespace, tags, budgets, isSealed, actor }: CommandOf<"createFlow">,
 ): string {
-	const named = nodes.map(({ key, bodyHash: hash }) => ({ key, hash }));
-	return bodyHash({ ...rest, sealed: rest.sealed ?? true, nodes: named }, undefined);
+	const body = {
+		kind,
+		namespace,
+		tags,
+		budgets,
+		retentionMs,
+		createdBy: createdBy === actor ? undefined : createdBy,
+		sealed: isSealed,
+		nodes: nodes.map(({ key, bodyHash: hash, work }) => ({ key, hash, idempotencyKey: work.idempotencyKey })),
+		edges: edges.map((edge) => ({ ...edge, on: edge.on ?? "success" })),
+		groups: groups
+			.map(({ node, ...group }) => ({ node, ...givenGroup(group) }))
+			.filter(({ policy, cancelsRemaining }) => policy !== "all_of" || cancelsRemaining),
+	};
+	return bodyHash(body, undefined);
 }

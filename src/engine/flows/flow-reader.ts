@@ -1,5 +1,6 @@
 import { FlowFabricError } from "../../contract/errors.ts";
 import type { FlowSummary, FlowView } from "../../contract/replies.ts";
+import { edgeStateOf } from "../../kernel/flows/member-links.ts";
 import { isFlowFor } from "../../kernel/flows/target.ts";
 import { type ExecutionRecord, executionKey } from "../../kernel/records/execution.ts";
 import {
@@ -14,7 +15,7 @@ import {
 	flowProgressKey,
 	MEMBERS_PER_PAGE,
 } from "../../kernel/records/flow.ts";
-import { LINKS_PER_PAGE, type LinksRecord, linksKey, type OutEdge } from "../../kernel/records/links.ts";
+import { LINKS_PER_PAGE, type LinksRecord, linksDefaults, linksKey, type OutEdge } from "../../kernel/records/links.ts";
 import type { Session } from "../calls/session.ts";
 import { readRecords } from "../reading/records.ts";
 import { edgeView, nodeView, summaryView } from "./flow-views.ts";
@@ -26,6 +27,8 @@ const AT_ONCE = 250;
 interface MemberWithEdges {
 	record: ExecutionRecord;
 	edges: readonly OutEdge[];
+	/** The first page of them, which tells what is to be done with them. */
+	links: LinksRecord;
 }
 
 /** Reads flows as the store has them. */
@@ -39,8 +42,7 @@ export class FlowReader {
 	/** A flow, or `flow_not_found`. */
 	async read(flowId: string): Promise<FlowRecord> {
 		const [flow] = await this.#records<FlowRecord>(flowId, [flowKey(flowId)]);
-		if (!flow || !isFlowFor(flow, this.#session.caller.namespace))
-			throw flowNotFound(flowId);
+		if (!flow || !isFlowFor(flow, this.#session.caller.namespace)) throw flowNotFound(flowId);
 		return flow;
 	}
 
@@ -59,9 +61,12 @@ export class FlowReader {
 		const view: FlowView = { ...(await this.summary(flowId)), nodes: [], edges: [] };
 		const members = await this.members(await this.read(flowId));
 		const keys = new Map(members.map(({ key, executionId }) => [executionId, key]));
-		for await (const { record, edges } of this.#withEdges(flowId, members)) {
+		for await (const { record, edges, links } of this.#withEdges(flowId, members)) {
 			view.nodes.push(nodeView(record));
-			for (const edge of edges) view.edges.push(edgeView(edge, record.member?.key ?? "", keys.get(edge.to) ?? ""));
+			for (const [n, edge] of edges.entries()) {
+				const state = edgeStateOf(edge, n, record, links);
+				view.edges.push(edgeView(edge, record.member?.key ?? "", keys.get(edge.to) ?? "", state));
+			}
 		}
 		return view;
 	}
@@ -100,14 +105,16 @@ export class FlowReader {
 				flowId,
 				records.map(({ id }) => linksKey(id)),
 			);
-			for (const [n, record] of records.entries())
-				yield { record, edges: await this.#edgesOf(flowId, record.id, first[n]) };
+			for (const [n, record] of records.entries()) {
+				const links = first[n] ?? linksDefaults;
+				yield { record, links, edges: await this.#edgesOf(flowId, record.id, links) };
+			}
 		}
 	}
 
-	async #edgesOf(flowId: string, executionId: string, first: LinksRecord | undefined): Promise<readonly OutEdge[]> {
-		const pages = Math.ceil((first?.outs ?? 0) / LINKS_PER_PAGE);
-		if (pages <= 1) return first?.out ?? [];
+	async #edgesOf(flowId: string, executionId: string, first: LinksRecord): Promise<readonly OutEdge[]> {
+		const pages = Math.ceil(first.outs / LINKS_PER_PAGE);
+		if (pages <= 1) return first.out;
 		const keys = Array.from({ length: pages - 1 }, (_, n) => linksKey(executionId, n + 1));
 		return [first, ...(await this.#records<LinksRecord>(flowId, keys))].flatMap((page) => page?.out ?? []);
 	}
@@ -117,4 +124,5 @@ export class FlowReader {
 	}
 }
 
-const flowNotFound = (flowId: string): FlowFabricError => new FlowFabricError("flow_not_found", { details: { flowId } });
+const flowNotFound = (flowId: string): FlowFabricError =>
+	new FlowFabricError("flow_not_found", { details: { flowId } });

@@ -2,7 +2,7 @@ import type { FlowEdge, FlowNode, FlowSummary } from "../../contract/replies.ts"
 import { flowStateOf } from "../../kernel/flows/flow-state.ts";
 import type { ExecutionRecord, Group } from "../../kernel/records/execution.ts";
 import type { FlowCancel, FlowRecord } from "../../kernel/records/flow.ts";
-import type { OutEdge } from "../../kernel/records/links.ts";
+import type { EdgeState, OutEdge } from "../../kernel/records/links.ts";
 import { type PublicState, publicState } from "../../kernel/state.ts";
 
 /** Flows as callers see them. */
@@ -63,7 +63,12 @@ function groupView(group: Group | undefined): FlowNode["group"] {
 	};
 }
 
-export const edgeView = ({ id, on, passResultAs, state }: OutEdge, from: string, to: string): FlowEdge => ({
+export const edgeView = (
+	{ id, on, passResultAs }: OutEdge,
+	from: string,
+	to: string,
+	state: EdgeState | undefined,
+): FlowEdge => ({
 	id,
 	from,
 	to,

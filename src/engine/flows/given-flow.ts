@@ -1,6 +1,7 @@
 import { FlowFabricError, refusalError } from "../../contract/errors.ts";
 import { type CreateFlowRequest, type GroupRequest, nodeRequest } from "../../contract/flows.ts";
 import { MAX_GUARDS } from "../../contract/guards.ts";
+import { WHOLE_REQUEST } from "../../contract/validate.ts";
 import { type GivenGroup, type Graph, MAX_NODES, orderGraph } from "../../kernel/flows/graph.ts";
 import type { GivenNode } from "../../kernel/flows/planning.ts";
 import { refuse } from "../../kernel/outcome.ts";
@@ -45,8 +46,11 @@ function within(place: string, error: unknown): unknown {
 	if (!(error instanceof FlowFabricError)) return error;
 	const { field } = error.details ?? {};
 	if (typeof field !== "string") return error;
-	const message = error.message.startsWith(field) ? `${place}.${error.message}` : `${place}: ${error.message}`;
-	return new FlowFabricError(error.code, { message, details: { ...error.details, field: `${place}.${field}` } });
+	const inner = field === WHOLE_REQUEST ? place : `${place}.${field}`;
+	const message = error.message.startsWith(field)
+		? inner + error.message.slice(field.length)
+		: `${place}: ${error.message}`;
+	return new FlowFabricError(error.code, { message, details: { ...error.details, field: inner } });
 }
 
 /** The graph in order, or its refusal. */

@@ -1,11 +1,11 @@
 import { cancellation, change, ending } from "../changing.ts";
 import { DEFAULT_GRACE_MS } from "../policy.ts";
 import { amendExecution, type ExecutionRecord, executionKey, type Group, type Member } from "../records/execution.ts";
-import type { EdgeState, OutEdge } from "../records/links.ts";
+import type { EdgeEnd, EdgeState, OutEdge } from "../records/links.ts";
 import { hasEnded, publicState } from "../state.ts";
 import type { FlowStep } from "./flow-step.ts";
 import { edgeStateAfter, isImpossible, isSatisfied } from "./groups.ts";
-import { inEdge, linksOf, outEdge, putInEdge, putOutEdge, putTasks } from "./member-links.ts";
+import { endOf, inEdge, linksOf, outEdge, putInEdge, putOutEdge, putTasks } from "./member-links.ts";
 import { isBad, isWaitingForGroup } from "./members.ts";
 import { askToStop, obeyCancel } from "./obeying.ts";
 import { startWaiting, stopWaiting } from "./waiting.ts";
@@ -13,12 +13,18 @@ import { startWaiting, stopWaiting } from "./waiting.ts";
 /** Edges gone through in one step; the rest follows in ticks, so no unit grows with the graph. */
 const EDGES_PER_STEP = 64;
 
+/** A member that waits again, and how it had ended. */
+interface Reopened {
+	record: ExecutionRecord;
+	after: EdgeEnd;
+}
+
 /** What the end of a member, or its being opened again, means to those downstream, and to those behind them. */
 export class Cascade {
 	readonly #step: FlowStep;
 	#room = EDGES_PER_STEP;
 	readonly #ended: ExecutionRecord[] = [];
-	readonly #reopened: ExecutionRecord[] = [];
+	readonly #reopened: Reopened[] = [];
 
 	constructor(step: FlowStep) {
 		this.#step = step;
@@ -33,15 +39,17 @@ export class Cascade {
 	/** A member that had ended waits again; `before` is how it ended. */
 	reopened(before: ExecutionRecord, record: ExecutionRecord): void {
 		this.#step.count({ ended: -1, bad: -Number(isBad(before)) });
-		if (record.member?.hasLinks) this.#reopened.push(record);
+		if (record.member?.hasLinks) this.#reopened.push({ record, after: endOf(before) });
 	}
 
 	/** Goes as far as there is room. What is left is due at once. */
 	run(): void {
 		for (let next = this.#reopened.shift(); next; next = this.#reopened.shift()) {
+			const { outs, resolveFrom, reopenFrom } = linksOf(this.#step.tx, next.record.id);
 			// What its end had yet to resolve stays open.
-			if (linksOf(this.#step.tx, next.id).resolveFrom >= 0) putTasks(this.#step, next.id, { resolveFrom: -1 });
-			this.#reopen(next, 0);
+			if (resolveFrom >= 0) putTasks(this.#step, next.record.id, { resolveFrom: -1 });
+			// And that is all of it while an earlier replay is still being gone through.
+			if (reopenFrom < 0) this.#reopen(next.record, 0, resolveFrom >= 0 ? resolveFrom : outs, next.after);
 		}
 		for (let next = this.#ended.shift(); next; next = this.#ended.shift()) {
 			// What was opened by its replay and not yet gone through comes first.
@@ -52,8 +60,8 @@ export class Cascade {
 
 	/** Goes on with what was left to be done with a member's edges. */
 	continue(record: ExecutionRecord): void {
-		const { reopenFrom, resolveFrom, remainingFrom } = linksOf(this.#step.tx, record.id);
-		if (reopenFrom >= 0) this.#reopen(record, reopenFrom);
+		const { reopenFrom, reopenTo, reopenAfter, resolveFrom, remainingFrom } = linksOf(this.#step.tx, record.id);
+		if (reopenFrom >= 0) this.#reopen(record, reopenFrom, reopenTo, reopenAfter ?? endOf(record));
 		else if (resolveFrom >= 0) this.#resolve(record, resolveFrom);
 		else if (remainingFrom >= 0) this.#cancelRemaining(record, remainingFrom);
 		this.run();
@@ -62,15 +70,14 @@ export class Cascade {
 	#resolve(upstream: ExecutionRecord, from: number): void {
 		const { tx } = this.#step;
 		const { outs, resolveFrom } = linksOf(tx, upstream.id);
-		const isSpared = upstream.cancel?.isSpared === true;
+		const end = endOf(upstream);
 		let isHeeded = false;
 		let index = from;
 		for (; index < outs && this.#room > 0; index++) {
 			const edge = outEdge(tx, upstream.id, index);
-			if (!edge || edge.state !== undefined) continue;
+			if (!edge || edge.isKept) continue;
 			this.#room -= 1;
-			const state = edgeStateAfter(edge.on, upstream.terminalOutcome, isSpared);
-			putOutEdge(tx, upstream.id, index, { ...edge, state });
+			const state = edgeStateAfter(edge.on, end);
 			this.resolved(upstream, edge, state);
 			isHeeded ||= state === "satisfied";
 		}
@@ -131,20 +138,20 @@ export class Cascade {
 		);
 	}
 
-	#reopen(upstream: ExecutionRecord, from: number): void {
+	/** Edges up to `to` had been resolved by an end. Those it satisfied stay so; the others are open again. */
+	#reopen(upstream: ExecutionRecord, from: number, to: number, after: EdgeEnd): void {
 		const { tx } = this.#step;
-		const { outs, reopenFrom } = linksOf(tx, upstream.id);
+		const { reopenFrom } = linksOf(tx, upstream.id);
 		let index = from;
-		for (; index < outs && this.#room > 0; index++) {
+		for (; index < to && this.#room > 0; index++) {
 			const edge = outEdge(tx, upstream.id, index);
-			if (edge?.state !== "impossible") continue;
+			if (!edge || edge.isKept) continue;
 			this.#room -= 1;
-			const { state: _, ...open } = edge;
-			putOutEdge(tx, upstream.id, index, open);
-			this.#reopenDownstream(edge);
+			if (edgeStateAfter(edge.on, after) === "satisfied") putOutEdge(tx, upstream.id, index, { ...edge, isKept: true });
+			else this.#reopenDownstream(edge);
 		}
-		const left = index < outs ? index : -1;
-		if (left !== reopenFrom) putTasks(this.#step, upstream.id, { reopenFrom: left });
+		if (index < to) putTasks(this.#step, upstream.id, { reopenFrom: index, reopenTo: to, reopenAfter: after });
+		else if (reopenFrom >= 0) putTasks(this.#step, upstream.id, { reopenFrom: -1, reopenTo: 0, reopenAfter: null });
 	}
 
 	#reopenDownstream({ to }: OutEdge): void {

@@ -1,6 +1,5 @@
 import type { Group } from "../records/execution.ts";
-import type { EdgeCondition, EdgeState } from "../records/links.ts";
-import type { TerminalOutcome } from "../state.ts";
+import type { EdgeCondition, EdgeEnd, EdgeState } from "../records/links.ts";
 
 /** How many edges must be satisfied. */
 export function neededBy({ policy, quorum, edges }: Group): number {
@@ -23,12 +22,9 @@ export const isImpossible = (group: Group): boolean => group.edges - group.impos
 /** Whether it wants more edges than it has. */
 export const isUnreachable = (group: Group): boolean => group.edges < neededBy(group);
 
-/**
- * What an end makes of an edge. What was skipped, or cancelled since nobody needed it any more, satisfies none. Who was asked
- * to stop and completed all the same has completed.
- */
-export function edgeStateAfter(on: EdgeCondition, outcome: TerminalOutcome, isSpared: boolean): EdgeState {
-	if (outcome === "skipped" || (outcome === "cancelled" && isSpared)) return "impossible";
+/** What an end makes of an edge. What was skipped, or cancelled since nobody needed it any more, satisfies none. */
+export function edgeStateAfter(on: EdgeCondition, { outcome, isSpared }: EdgeEnd): EdgeState {
+	if (outcome === "skipped" || isSpared) return "impossible";
 	if (on === "completion") return "satisfied";
 	return (outcome === "success") === (on === "success") ? "satisfied" : "impossible";
 }

@@ -1,4 +1,4 @@
-import type { PublicState } from "../state.ts";
+import type { PublicState, TerminalOutcome } from "../state.ts";
 import { type Key, makeRecord } from "./record.ts";
 
 export const EDGE_CONDITIONS = ["success", "failure", "completion"] as const;
@@ -12,11 +12,18 @@ export interface OutEdge {
 	place: number;
 	on: EdgeCondition;
 	passResultAs?: string;
-	/** Left out while the upstream has not ended. */
-	state?: EdgeState;
+	/** An end before the last replay satisfied it, and that stays. What the last end made of it goes without saying. */
+	isKept?: true;
 }
 
 export type EdgeState = "satisfied" | "impossible";
+
+/** How an upstream ended, as far as its edges are concerned. */
+export interface EdgeEnd {
+	outcome: TerminalOutcome;
+	/** It was cancelled since nobody needed it any more. */
+	isSpared: boolean;
+}
 
 /** An edge as its downstream has it. */
 export interface InEdge {
@@ -40,8 +47,10 @@ export interface LinksRecord {
 	ins: number;
 	/** Its end: the next edge downstream to be resolved; -1 for none, as in all that follow. */
 	resolveFrom: number;
-	/** Its replay: the next edge downstream to be opened again. */
+	/** Its replay: the next edge downstream to be opened again, behind the last one, and how it had ended. */
 	reopenFrom: number;
+	reopenTo: number;
+	reopenAfter: EdgeEnd | null;
 	/** Its group is satisfied: the next edge upstream whose other end has nothing to run for any more. */
 	remainingFrom: number;
 }
@@ -53,6 +62,8 @@ export const linksDefaults: LinksRecord = {
 	ins: 0,
 	resolveFrom: -1,
 	reopenFrom: -1,
+	reopenTo: 0,
+	reopenAfter: null,
 	remainingFrom: -1,
 };
 

@@ -4,7 +4,7 @@ import { endIfOver } from "../flows/flow-end.ts";
 import { FlowStep } from "../flows/flow-step.ts";
 import { type GivenGroup, isSameEdge, MAX_NODES } from "../flows/graph.ts";
 import { edgeStateAfter, isSatisfied, isUnreachable } from "../flows/groups.ts";
-import { inEdge, linksOf, outEdge, putInEdge, putOutEdge, putTasks } from "../flows/member-links.ts";
+import { endOf, inEdge, linksOf, outEdge, putInEdge, putOutEdge, putTasks } from "../flows/member-links.ts";
 import { noGroup } from "../flows/members.ts";
 import type { GivenNode } from "../flows/planning.ts";
 import { type FlowTarget, findFlow, flowNotFound } from "../flows/target.ts";
@@ -129,8 +129,7 @@ function resolveAtOnce(step: FlowStep, upstreamId: string): void {
 	const edge = outEdge(tx, upstreamId, outs - 1);
 	// What is still being gone through comes by here.
 	if (!upstream || !edge || resolveFrom >= 0) return;
-	const state = edgeStateAfter(edge.on, upstream.terminalOutcome, upstream.cancel?.isSpared === true);
-	putOutEdge(tx, upstreamId, outs - 1, { ...edge, state });
+	const state = edgeStateAfter(edge.on, endOf(upstream));
 	const cascade = new Cascade(step);
 	cascade.resolved(upstream, edge, state);
 	if (state === "satisfied") cascade.heeded(upstream);
@@ -183,9 +182,8 @@ function regroup(step: FlowStep, record: ExecutionRecord, member: Member): void 
 	if (was === is) tx.put(executionKey(record.id), amendExecution(record, { member }));
 	else if (is) stopWaiting(tx, record, member, deed);
 	else startWaiting(tx, record, member, deed);
-	const { cancelsRemaining } = member.group;
-	const isNews = !was || before.cancelsRemaining !== cancelsRemaining;
-	if (is && cancelsRemaining && isNews && member.hasLinks) putTasks(step, record.id, { remainingFrom: 0 });
+	// What its upstreams still do is of no more use to it.
+	if (is && member.group.cancelsRemaining && member.hasLinks) putTasks(step, record.id, { remainingFrom: 0 });
 }
 
 export interface SealFlowCommand extends FlowTarget {
