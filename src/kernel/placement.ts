@@ -232,7 +232,12 @@ export const untilDue = (at: number): Placement[] => [{ queue: DUE_QUEUE, score:
 export const flowQueue = (flowId: string): string => `${PARTS}flow,${flowId}`;
 
 /** The flows of a namespace, newest first. */
-export const flowsQueue = (namespace: string): string => `flows,${namespace}`;
+export const flowsQueue = (namespace: string): string => FLOWS + namespace;
+
+/** How the names of these queues begin. */
+export const FLOWS = "flows,";
+
+export const namespaceOfFlows = (queue: string): string => queue.slice(FLOWS.length);
 
 export function flowPlacement(flow: FlowRecord): Placement[] {
 	const [timer] = flowTimersOf(flow);

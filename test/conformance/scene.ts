@@ -127,12 +127,13 @@ export class Scene {
 		return (await this.events(id)).map(({ type }) => type);
 	}
 
-	/** Keys of all records and blobs there are. */
+	/** Keys of all records and blobs there are, but for what is remembered of workers and their calls for a while. */
 	async records(): Promise<string[]> {
 		const { store } = this.#opened;
 		const keys: string[] = [];
 		for (let partition = 0; partition < store.partitions; partition++) {
-			for (const { key } of await recordsOf(store, partition)) keys.push(`${partition} ${key}`);
+			for (const { key } of await recordsOf(store, partition))
+				if (!/^(claim|worker):/.test(key)) keys.push(`${partition} ${key}`);
 			for (const key of await blobKeysOf(store, partition)) keys.push(`${partition} bytes ${key}`);
 		}
 		return keys;
