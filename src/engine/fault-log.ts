@@ -7,6 +7,8 @@ export type FaultClass =
 	| "blocked work could not be looked over"
 	| "blocked work could not be moved"
 	| "events could not be trimmed"
+	| "flows are not as their members say"
+	| "flows could not be looked over"
 	| "index entries were mended"
 	| "items that keep failing are parked for a minute"
 	| "other engines could not be told of this one"

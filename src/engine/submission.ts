@@ -28,6 +28,8 @@ export interface SubmissionContext {
 	retentionMs: number;
 	/** Where it must live: with its flow, or its parent. */
 	slot?: number;
+	/** Budgets that bind it besides its own, as those of its flow: it may reserve of them too. */
+	boundBy?: readonly string[];
 	/** Whether the hash of what was given is wanted, also without an idempotency key. */
 	wantsHash?: boolean;
 }
@@ -70,7 +72,7 @@ export function createCommand(request: unknown, context: SubmissionContext): Cre
 	if (budgets) command.budgets = budgets;
 	if (quotas) command.quotas = quotas;
 	if (given.reserve) {
-		const reserve = reservations(given.reserve, budgets ?? []);
+		const reserve = reservations(given.reserve, [...(budgets ?? []), ...(context.boundBy ?? [])]);
 		if (reserve) command.reserve = reserve;
 	}
 	if (given.fairnessKey !== undefined) command.fairnessKey = given.fairnessKey;

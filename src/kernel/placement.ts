@@ -235,7 +235,12 @@ export const flowQueue = (flowId: string): string => `${PARTS}flow,${flowId}`;
 export const childrenQueue = (parentId: string): string => `${PARTS}children,${parentId}`;
 
 /** The flows of a namespace, newest first. */
-export const flowsQueue = (namespace: string): string => `flows,${namespace}`;
+export const flowsQueue = (namespace: string): string => FLOWS + namespace;
+
+/** How the names of these queues begin. */
+export const FLOWS = "flows,";
+
+export const namespaceOfFlows = (queue: string): string => queue.slice(FLOWS.length);
 
 export function flowPlacement(flow: FlowRecord): Placement[] {
 	const [timer] = flowTimersOf(flow);

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import BetterSqlite3 from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { DependencyReconciler } from "../../src/engine/flows/dependency-reconciler.ts";
+import type { LocalBackend } from "../../src/engine/local-backend.ts";
 import { FlowFabric } from "../../src/index.ts";
 import { runHere, Stage } from "./stage.ts";
 
@@ -61,6 +63,30 @@ describe("doctor of a store", () => {
 		const ff = await FlowFabric.open(`sqlite:${file}`, { onFault: () => {} });
 		await ff.close();
 		expect((await doctor()).problems).toEqual([]);
+	});
+
+	test("flows, which must be what their members say; a running engine finds the same", async () => {
+		const ff = await FlowFabric.open(`sqlite:${file}`);
+		const nodes = ["a", "b", "c"].map((key) => ({ key, kind: "job" }));
+		const { id } = await ff.backend.flows.create({ nodes, edges: [{ from: "a", to: "b" }] });
+		await ff.close();
+		expect(await doctor()).toMatchObject({ code: 0, problems: [], facts: { flows: 1 } });
+
+		tamper("UPDATE record SET doc = json_set(doc, '$.states', json('{\"waiting\":3}')) WHERE key = ?", `${id}/p`);
+		const told = `flow ${id} counts {"waiting":3} of members that are {"waiting":2,"waiting_children":1}`;
+		expect(await doctor()).toMatchObject({ code: 1, problems: [told] });
+		const again = await FlowFabric.open(`sqlite:${file}`);
+		const { runners, kernel } = (again.backend as LocalBackend).engine;
+		const found: string[] = [];
+		const reconciler = new DependencyReconciler({
+			runners,
+			kernel,
+			isOurs: () => true,
+			onFound: (problems) => found.push(...problems),
+		});
+		expect(await reconciler.runOnce([...runners.keys()], [])).toBe(1);
+		expect(found).toEqual([told]);
+		await again.close();
 	});
 
 	test("streams, in order and in their places; what of one cannot be read hides no other frame", async () => {

@@ -21,7 +21,7 @@ import { explainCases } from "./public-cases/explaining.ts";
 import { fairnessCases, manyTurnCases } from "./public-cases/fairness.ts";
 import { feedCases } from "./public-cases/feeds.ts";
 import { fenceCases } from "./public-cases/fences.ts";
-import { badGraphCases } from "./public-cases/flows-bad-graphs.ts";
+import { badGraphCases, largestFlowCases } from "./public-cases/flows-bad-graphs.ts";
 import { flowBuildingCases } from "./public-cases/flows-building.ts";
 import { flowCancelAnswerCases } from "./public-cases/flows-cancel-answers.ts";
 import { flowCancelCases } from "./public-cases/flows-cancelling.ts";
@@ -33,6 +33,7 @@ import { flowKeyCases } from "./public-cases/flows-keys.ts";
 import { flowListingCases } from "./public-cases/flows-listing.ts";
 import { flowOwnWaitCases } from "./public-cases/flows-own-waits.ts";
 import { flowRemovalCases } from "./public-cases/flows-removal.ts";
+import { flowReopeningCases } from "./public-cases/flows-reopening.ts";
 import { flowReplayCases } from "./public-cases/flows-replays.ts";
 import { flowResultCases } from "./public-cases/flows-results.ts";
 import { flowStateCases } from "./public-cases/flows-states.ts";
@@ -187,7 +188,7 @@ const partitioned: Subjects = {
 
 /** Everything users are promised, on one row. */
 export function publicSuites(row: PublicRow): void {
-	publicSuite("public", row, { ...always, "turns of many": manyTurnCases });
+	publicSuite("public", row, { ...always, "turns of many": manyTurnCases, "flows: the largest": largestFlowCases });
 	reopeningSuite(row);
 }
 
@@ -198,5 +199,6 @@ export function widestSuites(row: PublicRow, all: boolean): void {
 }
 
 function reopeningSuite(row: PublicRow): void {
-	if (row.keeps) publicSuite("public over reopening", row, { reopening: reopeningCases });
+	if (row.keeps)
+		publicSuite("public over reopening", row, { reopening: reopeningCases, "flows: reopening": flowReopeningCases });
 }

@@ -1,10 +1,21 @@
+import { auditFlow, type WholeMember } from "../../src/kernel/flows/auditing.ts";
 import { type GivenEdge, type GivenGroup, orderGraph } from "../../src/kernel/flows/graph.ts";
 import { isUnreachable } from "../../src/kernel/flows/groups.ts";
 import { planFlow } from "../../src/kernel/flows/planning.ts";
 import { makeId } from "../../src/kernel/ids.ts";
 import { DUE_QUEUE, eligibleQueue } from "../../src/kernel/placement.ts";
 import { type ExecutionRecord, executionKey } from "../../src/kernel/records/execution.ts";
-import { type CancelPolicy, type FlowRecord, flowKey, flowProgressKey } from "../../src/kernel/records/flow.ts";
+import {
+	type CancelPolicy,
+	type FlowMemberEntry,
+	type FlowRecord,
+	flowKey,
+	flowMembersKey,
+	flowProgressDefaults,
+	flowProgressKey,
+	MEMBERS_PER_PAGE,
+} from "../../src/kernel/records/flow.ts";
+import { LINKS_PER_PAGE, linksDefaults, linksKey } from "../../src/kernel/records/links.ts";
 import { publicState } from "../../src/kernel/state.ts";
 import { MapPartition } from "./map-tx.ts";
 
@@ -75,22 +86,35 @@ export class FlowPlay {
 	run(command: Parameters<MapPartition["run"]>[0]) {
 		const outcome = this.partition.run(command as never, this.now);
 		if (!outcome.ok) throw new Error(`${command.op}: ${outcome.code}`);
-		this.#recount(command.op);
+		this.#audit(command.op);
 		return outcome;
 	}
 
-	/** Whatever was done, the flow knows how many members are in which state. */
-	#recount(op: string): void {
+	/** Whatever was done, the flow is what its members say. */
+	#audit(op: string): void {
 		const flow = this.partition.read(flowKey(this.flowId));
 		if (!flow || flow.removing || flow.buildUntil > 0) return;
-		const counted: Record<string, number> = {};
-		for (const id of this.ids.values()) {
-			const record = this.partition.read(executionKey(id));
-			if (record) counted[publicState(record)] = (counted[publicState(record)] ?? 0) + 1;
-		}
-		const sorted = (states: object) => JSON.stringify(Object.entries(states).sort());
-		const told = sorted(this.progress?.states ?? {});
-		if (told !== sorted(counted)) throw new Error(`after ${op}: counted ${sorted(counted)}, told ${told}`);
+		const pages = Array.from({ length: Math.ceil(flow.nodes / MEMBERS_PER_PAGE) }, (_, n) =>
+			this.partition.read(flowMembersKey(this.flowId, n)),
+		);
+		const members = pages.flatMap((page) => page?.members ?? []).map((entry) => this.#whole(entry));
+		const problems = auditFlow({ flow, progress: this.progress ?? flowProgressDefaults, members });
+		if (problems.length > 0) throw new Error(`after ${op}: ${problems.join("; ")}`);
+	}
+
+	#whole(entry: FlowMemberEntry): WholeMember {
+		const { executionId } = entry;
+		const links = this.partition.read(linksKey(executionId)) ?? linksDefaults;
+		const count = Math.ceil(Math.max(links.outs, links.ins) / LINKS_PER_PAGE);
+		const pages = Array.from({ length: count }, (_, n) => this.partition.read(linksKey(executionId, n)));
+		const record = this.partition.read(executionKey(executionId));
+		return {
+			entry,
+			record,
+			links,
+			out: pages.flatMap((page) => page?.out ?? []),
+			in: pages.flatMap((page) => page?.in ?? []),
+		};
 	}
 
 	get flow(): FlowRecord {

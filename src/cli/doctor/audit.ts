@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { IndexMender } from "../../engine/duties/index-mender.ts";
 import { type AskPartition, type DriftedEntry, IndexWalk } from "../../engine/duties/index-walk.ts";
+import { readWholeFlow } from "../../engine/flows/whole-flow.ts";
+import { auditFlow } from "../../kernel/flows/auditing.ts";
 import { kernel } from "../../kernel/kernel.ts";
 import { recordTypeOf } from "../../kernel/record-types.ts";
 import type { Store } from "../../store/port.ts";
@@ -27,8 +29,11 @@ export interface Audit {
 	/** What differs now; what was mended does not any more. */
 	drift: Sorted;
 	mended: Sorted;
-	/** Frames of all streams, and what of them is damaged: how often, and some of it. */
+	/** Frames of all streams. */
 	frames: number;
+	/** Flows that were looked over whole. */
+	flows: number;
+	/** What of streams and flows is not as it should be: how often, and some of it. */
 	damage: { count: number; samples: string[] };
 }
 
@@ -40,6 +45,7 @@ export async function auditStore(store: Store, repair: boolean, onProgress: (loo
 		drift: none(),
 		mended: none(),
 		frames: 0,
+		flows: 0,
 		damage: { count: 0, samples: [] },
 	};
 	const mender = repair ? new IndexMender(`doctor ${randomUUID()}`) : undefined;
@@ -64,6 +70,7 @@ async function auditPartition(
 			if (store.scansRepeat) seen.add(key);
 			const isReadable = count(audit.tally, partition, key, doc);
 			if (isReadable && recordTypeOf(key) === "stream") await addStream(audit, ask, key, doc);
+			if (isReadable && recordTypeOf(key) === "flow") await addFlow(audit, ask, key);
 			if (audit.tally.total % PROGRESS_STEP === 0) onProgress(audit.tally.total);
 		}
 		audit.indexEntries += page.entries;
@@ -75,8 +82,19 @@ async function auditPartition(
 async function addStream(audit: Audit, ask: AskPartition, key: string, doc: string): Promise<void> {
 	const { frames, problems } = await checkStream(ask, key, doc);
 	audit.frames += frames;
-	audit.damage.count += problems.length;
-	for (const problem of problems) if (audit.damage.samples.length < MOST_SAMPLES) audit.damage.samples.push(problem);
+	addDamage(audit, problems);
+}
+
+async function addFlow(audit: Audit, ask: AskPartition, flowId: string): Promise<void> {
+	const whole = await readWholeFlow(ask, kernel, flowId);
+	if (!whole) return;
+	audit.flows += 1;
+	addDamage(audit, auditFlow(whole));
+}
+
+function addDamage({ damage }: Audit, problems: readonly string[]): void {
+	damage.count += problems.length;
+	for (const problem of problems) if (damage.samples.length < MOST_SAMPLES) damage.samples.push(problem);
 }
 
 const none = (): Sorted => ({ missing: 0, stale: 0, samples: [] });

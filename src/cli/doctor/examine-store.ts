@@ -14,7 +14,7 @@ export async function examineStore({ terminal }: CommandContext, url: string, re
 		terminal.status("checking the store itself");
 		const checkUp = await store.checkUp?.();
 		const audit = await auditStore(store, repair, (looked) => terminal.status(`${looked} records looked over`));
-		const { tally, indexEntries, drift, mended, frames, damage } = audit;
+		const { tally, indexEntries, drift, mended, frames, flows, damage } = audit;
 		return {
 			facts: {
 				store: withoutPassword(url),
@@ -27,6 +27,7 @@ export async function examineStore({ terminal }: CommandContext, url: string, re
 				records: tally.records,
 				executions: tally.executions,
 				"stream frames": frames,
+				flows,
 				"corrupt records": tally.corrupt.count,
 				"index entries": indexEntries,
 				"index drift": { missing: drift.missing, stale: drift.stale },
@@ -37,7 +38,7 @@ export async function examineStore({ terminal }: CommandContext, url: string, re
 				...(await timeProblems(store)),
 				...corruptProblems(tally),
 				...damage.samples.map(oneLine),
-				...more("problems of streams", damage.count - damage.samples.length),
+				...more("problems of streams and flows", damage.count - damage.samples.length),
 				...linesOf(drift, "is"),
 			],
 			...(repair ? { mended: linesOf(mended, "was") } : undefined),

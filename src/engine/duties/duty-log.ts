@@ -11,6 +11,7 @@ const SWEEPS = [
 	"index_reconciler",
 	"quota_reconciler",
 	"budget_reconciler",
+	"dependency_reconciler",
 ] as const;
 
 /** What one pass did for one duty. */

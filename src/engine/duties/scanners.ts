@@ -4,6 +4,7 @@ import { isOfFilter, isWithin, type ScannerFilter } from "../../kernel/scanner-f
 import { GuardReconciler } from "../admission/guard-reconciler.ts";
 import type { UnblockScanner } from "../blocking/unblock-scanner.ts";
 import type { FaultClass, FaultLog } from "../fault-log.ts";
+import { DependencyReconciler } from "../flows/dependency-reconciler.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import type { DutyLog, ScannerName } from "./duty-log.ts";
 import { EventTrimmer } from "./event-trimmer.ts";
@@ -68,7 +69,14 @@ export class Scanners {
 						options.faults.report("slots and reservations were corrected", undefined, corrected, corrected.length),
 				}),
 		);
-		this.#scanners = [trimmer, options.unblock, ...guards, index];
+		const flows = new DependencyReconciler({
+			runners,
+			kernel,
+			isOurs: (namespace) => isOfFilter(scannerFilter, namespace),
+			onFound: (problems) =>
+				options.faults.report("flows are not as their members say", undefined, problems, problems.length),
+		});
+		this.#scanners = [trimmer, options.unblock, ...guards, flows, index];
 		this.#sweep = new Sweep({
 			runners,
 			clock,

@@ -31,7 +31,7 @@ export function nodeOfFlow(
 		const { key, ...request } = nodeRequest.check(given) as { key: string; namespace?: string };
 		if (request.namespace !== undefined && request.namespace !== namespace)
 			throw invalid("namespace", `must be that of the flow, ${namespace}`);
-		const work = createCommand({ ...request, namespace }, context);
+		const work = createCommand({ ...request, namespace }, { ...context, boundBy: budgets });
 		const all = [...new Set([...budgets, ...(work.budgets ?? [])])].sort();
 		if (all.length > MAX_GUARDS) throw invalid("budgets", `must be at most ${MAX_GUARDS} with those of the flow`);
 		if (all.length > 0) work.budgets = all;

@@ -203,4 +203,19 @@ export function flowCancelAnswerCases(test: PublicCase): void {
 		expect(new Set(answer.memberIds).size).toBe(1000);
 		expect(await flow.look()).toMatchObject({ state: "cancelled", counts: { cancelled: 1100 } });
 	});
+
+	test("a cancel that meets a claim half-way gives back what was taken", async (scene) => {
+		await scene.backend.quotas.create({ id: "some", concurrency: 100 });
+		await scene.backend.budgets.create({ id: "team", dimensions: { tokens: { hard: 100 } } });
+		const guarded = { quotas: ["some"], budgets: ["team"], reserve: { team: { tokens: 1 } } };
+		for (let n = 0; n < 5; n++) {
+			const flow = await flowOf(scene, { nodes: numbered(5).map((key) => ({ key, ...guarded })) });
+			await Promise.all([scene.claim({ max: 5 }), cancel(flow, { policy: "cancel_all", mode: "force" })]);
+			expect(await flow.look()).toMatchObject({ state: "cancelled", counts: { cancelled: 5 } });
+		}
+		await scene.clock.advance(6000);
+		expect(await scene.claim()).toEqual([]);
+		expect((await scene.backend.quotas.get("some")).concurrency).toEqual({ max: 100, held: 0 });
+		expect((await scene.backend.budgets.get("team")).dimensions.tokens).toMatchObject({ used: 0, reserved: 0 });
+	});
 }

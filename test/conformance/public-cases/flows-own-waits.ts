@@ -205,4 +205,19 @@ export function flowOwnWaitCases(test: PublicCase): void {
 		expect(grant).toMatchObject({ executionId: flow.idOf("a") });
 		expect((await refusal(flow.addEdge("up > a"))).code).toBe("node_already_started");
 	});
+
+	test("a budget of the flow binds members that come later, and members reserve of it", async (scene) => {
+		const { budgets } = scene.backend;
+		await budgets.create({ id: "team", dimensions: { tokens: { hard: 10 } } });
+		const flow = await flowOf(scene, { budgets: ["team"], nodes: [], sealed: false });
+		await flow.addMember({ key: "a", reserve: { team: { tokens: 10 } } });
+		expect((await scene.get(flow.idOf("a"))).budgets).toEqual(["team"]);
+		await flow.take("a");
+		expect((await budgets.get("team")).dimensions.tokens).toMatchObject({ reserved: 10 });
+		await flow.addMember("b");
+		expect(await scene.claim()).toEqual([]);
+		expect((await flow.states()).b).toBe("rate_limited");
+		const whole = await flowOf(scene, { budgets: ["team"], nodes: [{ key: "c", reserve: { team: { tokens: 1 } } }] });
+		expect((await whole.states()).c).toBe("waiting");
+	});
 }

@@ -167,4 +167,26 @@ export function flowStateCases(test: PublicCase): void {
 		await scene.clock.settle();
 		expect((await waiting).code).toBe("flow_not_found");
 	});
+
+	test("whenever it is read, every member is counted once", async (scene) => {
+		const keys = Array.from({ length: 150 }, (_, n) => `n${n}`);
+		let isOver = false;
+		const making = flowOf(scene, {
+			nodes: [...keys.map((key) => ({ key, kind: "job" })), "z"],
+			edges: keys.map((key) => `${key} > z`),
+		});
+		const running = making.then(async (flow) => {
+			for (let claimed = await scene.claim({ max: 20 }); claimed.length > 0; claimed = await scene.claim({ max: 20 }))
+				for (const { id, lease } of claimed)
+					await scene.backend.leases.complete(id, { fence: { leaseId: lease.id, epoch: lease.epoch } });
+			isOver = true;
+			return flow;
+		});
+		while (!isOver) {
+			for (const { counts, nodeCount } of (await scene.backend.flows.list()).flows)
+				expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(nodeCount);
+			await new Promise((resolve) => setImmediate(resolve));
+		}
+		expect(await (await running).look()).toMatchObject({ state: "completed", counts: { completed: 151 } });
+	});
 }
