@@ -128,7 +128,7 @@ export const ERRORS = {
 	member_skipped: {
 		status: 409,
 		retryable: false,
-		message: "the member was skipped since what it waits for ended; replay that instead",
+		message: "what the member waits for has ended, so that it would be skipped; replay that instead",
 	},
 	node_already_started: { status: 409, retryable: false, message: "the node was claimed already, or has ended" },
 	stale_graph_revision: {
@@ -144,6 +144,12 @@ export const ERRORS = {
 	flow_cancelled: { status: 409, retryable: false, message: "the flow was cancelled" },
 	flow_already_terminal: { status: 409, retryable: false, message: "the flow has ended" },
 	flow_not_terminal: { status: 409, retryable: false, message: "the flow has not ended" },
+	cancel_requested: {
+		status: 409,
+		retryable: false,
+		message: "the execution was asked to stop, and adds no children",
+	},
+	too_many_children: { status: 409, retryable: false, message: "the execution has 10000 children" },
 	steps_too_large: {
 		status: 409,
 		retryable: false,
