@@ -1,4 +1,4 @@
-import { begin, type Deed } from "../changing.ts";
+import { begin, type Deed, type EventDraft } from "../changing.ts";
 import { newExecution } from "../creating.ts";
 import { type Refusal, refuse } from "../outcome.ts";
 import { amendExecution, type ExecutionRecord, executionKey, type Member } from "../records/execution.ts";
@@ -13,7 +13,7 @@ import {
 } from "../records/flow.ts";
 import { laneDefaults, laneKey } from "../records/lane.ts";
 import { linksKey } from "../records/links.ts";
-import { amend, makeRecord } from "../records/record.ts";
+import { amend, assign, makeRecord } from "../records/record.ts";
 import type { Tx } from "../tx.ts";
 import { countMember } from "./counting.ts";
 import type { FlowStep } from "./flow-step.ts";
@@ -35,10 +35,10 @@ export function writePart(
 		if ("ok" in made) return made;
 		records.push(made);
 	}
+	enter(tx, flow.id, members);
 	for (const [n, { key, number, bodyHash, work }] of members.entries()) {
 		const record = records[n];
 		if (!record) continue;
-		enter(tx, flow.id, number, { key, executionId: record.id });
 		if (bodyHash !== undefined) {
 			const node = makeRecord(flowNodeDefaults, { executionId: record.id, number, bodyHash });
 			tx.put(flowNodeKey(flow.id, key), node);
@@ -68,30 +68,40 @@ function makeMember(
 	if (hasParents) member.hasParents = true;
 	if (delayMs) member.delayMs = delayMs;
 	if (isHidden) member.isHidden = true;
-	const changes: Partial<ExecutionRecord> = isSatisfied(group)
-		? afterGroup(record, member, now)
-		: { ...beforeGroup("pending_first_attempt"), blockedAt: now };
+	// Nobody has it yet, so it need not be copied.
+	if (isSatisfied(group)) assign(record, afterGroup(record, member, now));
+	else {
+		assign(record, beforeGroup("pending_first_attempt"));
+		record.blockedAt = now;
+	}
 	// That it was eligible from its creation on goes without saying.
-	return amendExecution(record, { ...changes, eligibleAt: 0, flowId: flow.id, member });
+	record.eligibleAt = 0;
+	record.flowId = flow.id;
+	record.member = member;
+	return record;
 }
 
-/** Notes a member under its number. */
-function enter(tx: Tx, flowId: string, number: number, entry: { key: string; executionId: string }): void {
-	const key = flowMembersKey(flowId, pageOfMember(number));
-	const place = (number - 1) % MEMBERS_PER_PAGE;
+/** Notes members, all of one page, under their numbers. */
+function enter(tx: Tx, flowId: string, members: readonly NewMember[]): void {
+	const [first] = members;
+	if (!first) return;
+	const key = flowMembersKey(flowId, pageOfMember(first.number));
+	const place = (first.number - 1) % MEMBERS_PER_PAGE;
 	const page = (place === 0 ? tx.getFresh(key) : tx.get(key)) ?? flowMembersDefaults;
-	const members = [...page.members];
-	members[place] = entry;
-	tx.put(key, amend(page, { members }));
+	const all = [...page.members];
+	for (const { key: node, number, work } of members)
+		all[(number - 1) % MEMBERS_PER_PAGE] = { key: node, executionId: work.executionId };
+	tx.put(key, amend(page, { members: all }));
 }
 
 /** Lets a member be seen, and claimed. */
 function showMember(tx: Tx, record: ExecutionRecord, deed: Deed): void {
 	const { delayUntil, member } = record;
 	if (!member) return;
-	const { isHidden: _, ...shown } = member;
-	const event = { type: "created" as const, node: member.key, ...(delayUntil > 0 ? { delayUntil } : undefined) };
-	begin(tx, amendExecution(record, { member: shown }), deed, event);
+	const event: EventDraft = { type: "created", node: member.key };
+	if (delayUntil > 0) event["delayUntil"] = delayUntil;
+	const { isHidden, ...shown } = member;
+	begin(tx, isHidden ? amendExecution(record, { member: shown }) : record, deed, event);
 }
 
 /** Lets a page of members be seen, from the last to the first: what can run has all it leads to before it. */

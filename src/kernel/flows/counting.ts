@@ -10,12 +10,13 @@ export function countMember(tx: Tx, before: ExecutionRecord | undefined, after: 
 	const to = publicState(after);
 	if (from === to) return;
 	const progress = tx.get(flowProgressKey(after.flowId)) ?? flowProgressDefaults;
-	const states: Partial<Record<PublicState, number>> = { ...progress.states };
-	states[to] = (states[to] ?? 0) + 1;
-	if (from !== undefined) {
-		const left = (states[from] ?? 0) - 1;
-		if (left > 0) states[from] = left;
-		else delete states[from];
+	// Written anew: an object that something was deleted from is slow from then on.
+	const states: Partial<Record<PublicState, number>> = {};
+	for (const name in progress.states) {
+		const state = name as PublicState;
+		const count = (progress.states[state] ?? 0) - Number(state === from);
+		if (count > 0) states[state] = count;
 	}
+	states[to] = (states[to] ?? 0) + 1;
 	tx.put(flowProgressKey(after.flowId), amend(progress, { states }));
 }
