@@ -10,6 +10,7 @@ import { addDev } from "./commands/dev.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addEvents } from "./commands/events.ts";
 import { addExplain } from "./commands/explain.ts";
+import { addFlows } from "./commands/flows.ts";
 import { addGet } from "./commands/get.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addLanes } from "./commands/lanes.ts";
@@ -44,6 +45,7 @@ const COMMANDS: readonly AddCommand[] = [
 	addApprove,
 	addSignal,
 	addResume,
+	addFlows,
 	addLanes,
 	addWorkers,
 	addBudgets,

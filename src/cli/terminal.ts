@@ -5,6 +5,7 @@ export interface Output {
 	write(chunk: string | Uint8Array): unknown;
 	isTTY?: boolean;
 	columns?: number;
+	rows?: number;
 }
 
 export type Environment = Record<string, string | undefined>;
@@ -12,6 +13,7 @@ export type Style = Parameters<typeof styleText>[0];
 
 const ERASE_LINE = "\r\u001b[K";
 const DEFAULT_COLUMNS = 100;
+const DEFAULT_ROWS = 24;
 
 /**
  * Where a command speaks. Answers go to standard output, everything else (complaints, the moving status line) to
@@ -43,6 +45,11 @@ export class Terminal {
 	/** Where a line that must not wrap ends; undefined when the output is no terminal and nothing is cut. */
 	get columns(): number | undefined {
 		return this.#out.isTTY ? (this.#out.columns ?? DEFAULT_COLUMNS) : undefined;
+	}
+
+	/** How many lines can be seen at once; undefined when the output is no terminal. */
+	get rows(): number | undefined {
+		return this.#out.isTTY ? (this.#out.rows ?? DEFAULT_ROWS) : undefined;
 	}
 
 	/** For what writes by itself, such as a log. */

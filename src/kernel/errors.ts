@@ -128,7 +128,7 @@ export const ERRORS = {
 	member_skipped: {
 		status: 409,
 		retryable: false,
-		message: "the member was skipped since what it waits for ended; replay that instead",
+		message: "what the member waits for has ended, so that it would be skipped; replay that instead",
 	},
 	node_already_started: { status: 409, retryable: false, message: "the node was claimed already, or has ended" },
 	stale_graph_revision: {

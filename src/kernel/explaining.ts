@@ -1,5 +1,6 @@
 import { isGuarded } from "./admission/guards.ts";
 import { blockingCauseOf, pausingBudget } from "./blocking.ts";
+import { describeUpstreams, type Upstream, waitsForGroup } from "./flows/describing.ts";
 import { canServe, describeLack, offersAll } from "./matching.ts";
 import { isClaimable } from "./placement.ts";
 import { describeBlocking } from "./reading.ts";
@@ -29,6 +30,7 @@ export const factsNeeded = (record: ExecutionRecord): Record<Exclude<keyof Facts
 		pausingBudget(record) !== undefined,
 	standing: isClaimable(record),
 	suspension: record.suspension !== null,
+	upstreams: waitsForGroup(record),
 });
 
 /** What the workers that live in its namespace mean to an execution. There may be many: each is looked at once and let go. */
@@ -72,6 +74,8 @@ export interface Facts {
 	refusals?: readonly GuardRefusal[];
 	/** What it is suspended in; given when needed. */
 	suspension?: SuspensionRecord;
+	/** Upstreams in its flow that have not ended, the first of them; given when needed. */
+	upstreams?: readonly Upstream[];
 }
 
 /** A budget or quota that admits nothing more, and because of whom. */
@@ -103,13 +107,17 @@ export function explainRecord(record: ExecutionRecord, facts: Facts): Explained 
 	}
 }
 
-function explainWaiting(record: ExecutionRecord, { lane, workers, standing, refusals = [] }: Facts): Explained {
+function explainWaiting(
+	record: ExecutionRecord,
+	{ lane, workers, standing, refusals = [], upstreams = [] }: Facts,
+): Explained {
 	const { live, able, missing, offered } = workers ?? new WorkersFor(record);
 	const reasons: string[] = [];
 	const cause = blockingCauseOf(record);
 	const isRoute = cause === "route";
 	// What set it aside and its turn are told below, as they are now.
 	if (!isClaimable(record) && cause === undefined) reasons.push(describeBlocking(record, lane));
+	if (record.member && upstreams.length > 0) reasons.push(describeUpstreams(record.member.group, upstreams));
 	for (const refusal of refusals) reasons.push(describeRefusal(refusal));
 	if (cause && !isRoute && refusals.length === 0)
 		reasons.push(`${cause} ${record.blockedOn} has room again; it is about to be released`);

@@ -1,4 +1,5 @@
 import type { EventBody } from "./events.ts";
+import { describeGroup, waitsForGroup } from "./flows/describing.ts";
 import { type Outcome, refuse } from "./outcome.ts";
 import type { Payload } from "./payload.ts";
 import { isClaimable } from "./placement.ts";
@@ -62,6 +63,10 @@ export function describeBlocking(record: ExecutionRecord, lane: LaneRecord): str
 		case "paused_by_operator":
 		case "paused_by_policy":
 			return describeSuspension(record);
+		case "waiting_for_children":
+			return record.member && waitsForGroup(record) ? describeGroup(record.member.group) : "";
+		case "paused_by_flow_cancel":
+			return "its flow was cancelled, and leaves what had not started as it is";
 		default:
 			return "";
 	}

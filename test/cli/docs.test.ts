@@ -13,7 +13,7 @@ test("docs/cli.md is what --help says (vitest -u writes it anew)", async () => {
 	const names = await commandNames();
 	expect(names).toEqual([
 		..."serve dev submit get list wait tail events explain cancel replay approvals approve signal resume".split(" "),
-		..."lanes workers budgets quotas keys doctor bench".split(" "),
+		..."flows lanes workers budgets quotas keys doctor bench".split(" "),
 	]);
 	const parts = [
 		"# Command line",

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { explainRecord, type Facts, factsNeeded, WorkersFor } from "../../src/kernel/explaining.ts";
+import type { Upstream } from "../../src/kernel/flows/describing.ts";
 import { resultOf } from "../../src/kernel/reading.ts";
-import { type ExecutionRecord, makeExecution } from "../../src/kernel/records/execution.ts";
+import { type ExecutionRecord, type Group, makeExecution } from "../../src/kernel/records/execution.ts";
 import { laneDefaults, makeLane } from "../../src/kernel/records/lane.ts";
 import { makeSuspension } from "../../src/kernel/records/suspension.ts";
 import { makeWorker, type WorkerRecord } from "../../src/kernel/records/worker.ts";
@@ -61,21 +62,12 @@ describe("what a suspension waits for", () => {
 describe("why an execution does not run", () => {
 	it("needs workers only while it waits, and its place in line only while it can be claimed", () => {
 		const needed = (fields: Partial<ExecutionRecord>) => factsNeeded(record(fields));
-		expect(needed(eligible(first))).toEqual({ workers: true, standing: true, refusals: false, suspension: false });
-		expect(needed(granted(first))).toEqual({ workers: true, standing: false, refusals: false, suspension: false });
-		expect(needed(delayed("waiting_for_delay", first))).toEqual({
-			workers: true,
-			standing: false,
-			refusals: false,
-			suspension: false,
-		});
-		expect(needed(claimed())).toEqual({ workers: false, standing: false, refusals: false, suspension: false });
-		expect(needed(ended("success", true))).toEqual({
-			workers: false,
-			standing: false,
-			refusals: false,
-			suspension: false,
-		});
+		const none = { workers: false, standing: false, refusals: false, suspension: false, upstreams: false };
+		expect(needed(eligible(first))).toEqual({ ...none, workers: true, standing: true });
+		expect(needed(granted(first))).toEqual({ ...none, workers: true });
+		expect(needed(delayed("waiting_for_delay", first))).toEqual({ ...none, workers: true });
+		expect(needed(claimed())).toEqual(none);
+		expect(needed(ended("success", true))).toEqual(none);
 	});
 
 	it("is who is missing, before where it stands", () => {
@@ -150,5 +142,41 @@ describe("a result", () => {
 		expect(resultOf(record(claimed()))).toMatchObject({ ok: false, code: "result_not_ready" });
 		const cancelled = record({ ...ended("cancelled", true), attempt: { ...attempt, result } });
 		expect(resultOf(cancelled)).toMatchObject({ code: "result_not_found", details: { outcome: "cancelled" } });
+	});
+});
+
+describe("a member of a flow", () => {
+	const noGroup: Group = { policy: "all_of", edges: 3, satisfied: 0, impossible: 0 };
+	const member = (group: Partial<Group>) =>
+		record({
+			...blocked("blocked_by_dependencies", "waiting_for_children", first),
+			member: { key: "deploy", number: 4, group: { ...noGroup, ...group } },
+		});
+	const toldOf = (group: Partial<Group>) => explain(member(group), { lane, workers: [] }).reasons[0];
+
+	it("is told how many upstreams it waits for", () => {
+		expect(factsNeeded(member({})).upstreams).toBe(true);
+		expect(toldOf({ satisfied: 1 })).toBe("waiting for all of 3 upstreams: 1 satisfied, 2 to come");
+		expect(toldOf({ policy: "any_of", impossible: 1 })).toBe(
+			"waiting for any of 3 upstreams: 0 satisfied, 2 to come, 1 can no longer be",
+		);
+		expect(toldOf({ policy: "quorum", quorum: 2, edges: 5, satisfied: 1 })).toBe(
+			"waiting for 2 of 5 upstreams: 1 satisfied, 4 to come",
+		);
+		expect(toldOf({ policy: "any_of", edges: 0 })).toBe("waiting for an upstream, and none leads to it yet");
+	});
+
+	it("is told which of them are not done, and how many more there are", () => {
+		const upstreams: Upstream[] = [
+			{ key: "unit", publicState: "active" },
+			{ key: "lint", publicState: "waiting" },
+		];
+		const { reasons } = explain(member({ edges: 5, satisfied: 1 }), { lane, workers: [], upstreams });
+		expect(reasons).toContain("not done yet: unit (active), lint (waiting) and 2 more");
+	});
+
+	it("that a cancel of its flow has paused is told so", () => {
+		const paused = record(blocked("blocked_by_operator", "paused_by_flow_cancel", first));
+		expect(explain(paused, { lane, workers: [] }).reasons[0]).toMatch(/^its flow was cancelled/);
 	});
 });

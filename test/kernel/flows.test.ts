@@ -41,9 +41,11 @@ describe("a flow", () => {
 		for (let seed = 1; seed <= 300; seed++) {
 			const pick = random(seed);
 			const graph = randomGraph(pick);
-			const ends = new Map(graph.nodes.map((key) => [key, pick(3) === 0 ? ("fail" as const) : ("complete" as const)]));
+			const ends = new Map(
+				graph.nodes.map((key) => [key, pick(3) === 0 ? ("failed" as const) : ("completed" as const)]),
+			);
 			const play = new FlowPlay(graph, { inParts: seed % 2 === 0 });
-			play.play((key) => ends.get(key) ?? "complete", pick);
+			play.play((key) => (ends.get(key) === "failed" ? "fail" : "complete"), pick);
 			const expected = evaluate(graph, graph.nodes, ends);
 			expect({ seed, states: play.states() }).toEqual({ seed, states: expected.states });
 			expect({ seed, outcome: play.flow.outcome }).toEqual({ seed, outcome: expected.outcome });
@@ -116,6 +118,51 @@ describe("a flow", () => {
 		});
 		expect(play.play(() => "complete")).toEqual([expect.stringMatching(/^r/), "z"]);
 		expect(racers.filter((key) => play.state(key) === "cancelled")).toHaveLength(99);
+		expect(play.flow.outcome).toBe("completed");
+	});
+
+	test("whose member was asked to stop, since nobody needed it, and completed all the same, has completed", () => {
+		const edges = ["a", "b"].flatMap((from) => [
+			{ from, to: "z" },
+			{ from, to: "y" },
+		]);
+		const play = new FlowPlay({
+			nodes: ["a", "b", "y", "z"],
+			edges,
+			groups: [{ node: "z", policy: "any_of", cancelsRemaining: true }],
+		});
+		const [first, second] = [...play.claimAll(), ...play.claimAll()];
+		if (first) play.end(first, "complete");
+		play.settle();
+		expect(play.record(second?.member?.key ?? "").cancel).toMatchObject({ isSpared: true });
+		if (second) play.end(second, "complete");
+		expect(play.state("y")).toBe("waiting");
+		play.play(() => "complete");
+		expect(play.flow.outcome).toBe("completed");
+	});
+
+	test("whose group is changed, so that it is satisfied, lets the rest of its upstreams go", () => {
+		const edges = ["a", "b"].map((from) => ({ from, to: "z" }));
+		const play = new FlowPlay({ nodes: ["a", "b", "z"], edges, isSealed: false });
+		const [first] = play.claimAll();
+		if (first) play.end(first, "complete");
+		expect(play.state("z")).toBe("waiting_children");
+		const group = { policy: "any_of", cancelsRemaining: true } as const;
+		play.run({ op: "setGroup", flowId: play.flowId, node: "z", group, actor: "me" });
+		play.settle();
+		expect(play.states()).toMatchObject({ b: "cancelled", z: "waiting" });
+		expect(play.progress).toMatchObject({ busy: 0, bad: 0 });
+	});
+
+	test("lets nothing be replayed that would wait for what can never be", () => {
+		const play = new FlowPlay({ nodes: ["a", "b"], edges: [{ from: "a", to: "b" }] });
+		play.cancel("b");
+		play.play(() => "fail");
+		const replay = { op: "replay", executionId: play.ids.get("b") ?? "", actor: "op" } as const;
+		expect(play.partition.run(replay, play.now)).toMatchObject({ ok: false, code: "member_skipped" });
+		play.run({ ...replay, executionId: play.ids.get("a") ?? "" });
+		play.run(replay);
+		expect(play.play(() => "complete")).toEqual(["a", "b"]);
 		expect(play.flow.outcome).toBe("completed");
 	});
 

@@ -1,5 +1,5 @@
 import type { Execution } from "../../src/contract/replies.ts";
-import { decodeEvent, type ExecutionEvent } from "../../src/kernel/events.ts";
+import { type AnyEvent, decodeEvent, type ExecutionEvent } from "../../src/kernel/events.ts";
 import { kernel, type Rules } from "../../src/kernel/kernel.ts";
 import type { Outcome } from "../../src/kernel/outcome.ts";
 import type { ClaimRequestRecord } from "../../src/kernel/records/claim-request.ts";
@@ -7,6 +7,7 @@ import type { ExecutionRecord } from "../../src/kernel/records/execution.ts";
 import { publicState, type StateFields } from "../../src/kernel/state.ts";
 import { TIME_TOLERANCE_MS, type Unit } from "../../src/store/port.ts";
 import { lostLaterFields } from "../later-fields.ts";
+import { FlowWatch } from "./flow-watch.ts";
 import { fold, type Told } from "./fold.ts";
 import { checkGrant } from "./grant-watch.ts";
 import { GuardWatch } from "./guard-watch.ts";
@@ -57,6 +58,7 @@ export class Checker {
 	readonly guards: GuardWatch;
 	readonly suspensions = new SuspensionWatch();
 	readonly streams = new StreamWatch();
+	readonly flows: FlowWatch;
 	/** Told of every event as it is stored. */
 	onEvent: ((event: ExecutionEvent, before: ExecutionRecord | undefined) => void) | undefined;
 
@@ -67,11 +69,13 @@ export class Checker {
 		this.#intermediate = intermediate;
 		this.workers = new WorkerWatch(world);
 		this.guards = new GuardWatch(world, intermediate);
+		this.flows = new FlowWatch(world, (id) => this.#current(id));
 	}
 
 	/** A unit is about to be applied. */
 	observe(partition: SimPartition, unit: Unit, time: number): void {
-		const events = unit.events.map(decodeEvent).filter((event) => event.executionId !== undefined);
+		const all = unit.events.map(decodeEvent);
+		const events = all.filter(isOfExecution);
 		this.#checkTimes(unit, events, time);
 		this.workers.observe(unit);
 		this.guards.observe(partition, unit, this.#docs);
@@ -96,6 +100,11 @@ export class Checker {
 				this.#checkOneCall(partition, key, kernel.decode(key, doc) as ClaimRequestRecord, time);
 			else if (key.startsWith("ex_") && !key.includes("/")) {
 				const record = kernel.decode(key, doc) as ExecutionRecord;
+				this.flows.enter(record);
+				if (record.member?.isHidden) {
+					this.#docs.set(key, doc);
+					continue;
+				}
 				const states = [this.#current(key)];
 				for (const between of this.#intermediate.between(key, this.#docs.get(key), doc))
 					states.push(this.#pass(key, between));
@@ -111,6 +120,7 @@ export class Checker {
 		const statesOf = (id: string) => passed.get(id) ?? [this.#current(id)];
 		this.streams.observe(unit, events, statesOf, this.#world.moment, time);
 		this.guards.checkLive();
+		this.flows.observe(unit, all);
 		for (const { type, actor, namespace, executionId, leaseId, grantId } of events) {
 			if (type === "granted") {
 				const granted = { id: executionId, grantId: String(grantId), moment: this.#world.moment, partition };
@@ -168,11 +178,11 @@ export class Checker {
 			this.suspensions.tell(event, told);
 			if (event.type === "claimed") this.#checkLeaseIsNew(id, String(event.leaseId));
 			if (event.type === "deleted") continue;
-			if (told?.lifecyclePhase === "terminal" && event.type !== "replayed" && event.type !== "tags_changed") {
+			if (told?.lifecyclePhase === "terminal" && !mayFollowEnd(event, told)) {
 				throw new Violation(`${id}: ${event.type} after it had ended`);
 			}
 			try {
-				told = fold(told, event);
+				told = fold(told, event, next.eligibilityState === "blocked_by_dependencies");
 			} catch (error) {
 				throw new Violation(`${id}: ${(error as Error).message}`);
 			}
@@ -393,6 +403,14 @@ const withoutLane = (state: StateFields): StateFields =>
 	state.eligibilityState === "blocked_by_lane_state"
 		? { ...state, eligibilityState: "eligible_now", blockingReason: "waiting_for_worker" }
 		: state;
+
+const isOfExecution = (event: AnyEvent): event is ExecutionEvent => event.executionId !== undefined;
+
+/** What was skipped waits again when what it was skipped for is replayed. */
+const mayFollowEnd = ({ type, reason }: ExecutionEvent, { terminalOutcome }: Told): boolean =>
+	type === "replayed" ||
+	type === "tags_changed" ||
+	(type === "blocked" && reason === "waiting_for_children" && terminalOutcome === "skipped");
 
 const uuidOf = (leaseId: string): string => leaseId.split("_")[1] ?? "";
 

@@ -1,13 +1,14 @@
 import { parseArgs } from "node:util";
-import { plantedBugs, simulate } from "./simulate.ts";
+import { plantedBugs, simulate, simulateFlows } from "./simulate.ts";
 
-/** npm run simulate -- [--seeds 20000] [--from 1] [--steps 300] [--bug "name or its beginning"] */
+/** npm run simulate -- [--seeds 20000] [--from 1] [--steps 300] [--bug "name or its beginning"] [--flows] */
 const { values } = parseArgs({
 	options: {
 		seeds: { type: "string", default: "20000" },
 		from: { type: "string", default: "1" },
 		steps: { type: "string", default: "300" },
 		bug: { type: "string" },
+		flows: { type: "boolean", default: false },
 	},
 });
 const from = Number(values.from);
@@ -19,15 +20,17 @@ if (values.bug !== undefined && bugName === undefined)
 	throw new Error(`--bug: must be one of ${Object.keys(plantedBugs).join("; ")}`);
 const bugs = bugName === undefined ? {} : plantedBugs[bugName];
 
+const run = values.flows ? simulateFlows : simulate;
+
 const startedAt = performance.now();
 for (let seed = from; seed < from + seeds; seed++) {
-	const finding = await simulate(seed, steps, bugs);
+	const finding = await run(seed, steps, bugs);
 	if (finding && bugName !== undefined && !finding.isViolation) {
 		process.stdout.write(`seed ${seed} broke down without a violation: ${finding.error.message}\n`);
 	} else if (finding) {
 		process.stdout.write(`\nseed ${seed} of ${steps} steps: ${finding.error.message}\n`);
 		process.stdout.write(
-			`again: npm run simulate -- --from ${seed} --seeds 1 --steps ${steps}${bugName ? ` --bug "${bugName}"` : ""}\n`,
+			`again: npm run simulate -- --from ${seed} --seeds 1 --steps ${steps}${values.flows ? " --flows" : ""}${bugName ? ` --bug "${bugName}"` : ""}\n`,
 		);
 		if (!finding.isViolation) process.stdout.write(`${finding.error.stack}\n`);
 		process.exit(1);

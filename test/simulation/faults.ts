@@ -1,10 +1,14 @@
-import type { Claimants } from "./claimants.ts";
 import type { Node } from "./cluster.ts";
 import { noFaults, type SimPartition } from "./sim-store.ts";
 import type { Stage } from "./stage.ts";
 
+/** Those who hold leases, a few of which nobody sees to any more. */
+interface Mortals {
+	die(): void;
+}
+
 /** Something goes wrong; what can mend itself does so after a while. */
-export function strike(stage: Stage, claimants: Claimants): void {
+export function strike(stage: Stage, workers: Mortals): void {
 	const { random, cluster, network, world } = stage;
 	const slot = random.integer(0, cluster.nodes.length - 1);
 	const node = cluster.nodes[slot] as Node;
@@ -54,7 +58,7 @@ export function strike(stage: Stage, claimants: Claimants): void {
 			stage.clockOffset += random.integer(-20_000, 20_000);
 			return;
 		case "worker":
-			return claimants.die();
+			return workers.die();
 	}
 }
 

@@ -14,8 +14,11 @@ const later = { ...waiting, eligibilityState: "not_eligible_until_time" } as con
 function blockedBy(reason: unknown): Pick<StateFields, "eligibilityState" | "blockingReason"> {
 	if (reason === "waiting_for_budget") return { eligibilityState: "blocked_by_budget", blockingReason: reason };
 	if (reason === "waiting_for_quota") return { eligibilityState: "blocked_by_quota", blockingReason: reason };
+	if (reason === "paused_by_flow_cancel") return { eligibilityState: "blocked_by_operator", blockingReason: reason };
 	return { eligibilityState: "blocked_by_route", blockingReason: "waiting_for_capable_worker" };
 }
+
+const forGroup = { eligibilityState: "blocked_by_dependencies", blockingReason: "waiting_for_children" } as const;
 
 /** What the state says of a reason to wait; the others are said as they are. */
 const WAITS_FOR: Partial<Record<string, BlockingReason>> = {
@@ -25,9 +28,11 @@ const WAITS_FOR: Partial<Record<string, BlockingReason>> = {
 	manual_pause: "paused_by_operator",
 };
 
-export function fold(told: Told | undefined, event: ExecutionEvent): Told {
+/** `waits` is whether a member that is new, or replayed, has to wait for its group first: its flow tells that. */
+export function fold(told: Told | undefined, event: ExecutionEvent, waits = false): Told {
 	if (event.type === "created") {
 		const base = { attemptState: "pending_first_attempt", ran: false, liveLease: undefined } as const;
+		if (waits) return { ...waiting, ...forGroup, ...base };
 		return event.delayUntil === undefined
 			? { ...ready, ...base }
 			: { ...later, blockingReason: "waiting_for_delay", ...base };
@@ -45,6 +50,11 @@ export function fold(told: Told | undefined, event: ExecutionEvent): Told {
 			if (event.suspensionId !== undefined) {
 				if (told.lifecyclePhase !== "suspended") throw new Error(`escalated while ${told.lifecyclePhase}`);
 				return { ...told, blockingReason: "paused_by_operator" };
+			}
+			if (event.reason === "waiting_for_children") return { ...told, ...waiting, ...forGroup, ...freshAttempt(told) };
+			if (event.reason === "paused_by_flow_cancel") {
+				if (told.lifecyclePhase !== "runnable") throw new Error(`paused while ${told.lifecyclePhase}`);
+				return { ...told, ...waiting, ...blockedBy(event.reason) };
 			}
 			if (told.eligibilityState !== "eligible_now" || told.ownershipState !== "unowned")
 				throw new Error(`blocked while ${told.ownershipState} and ${told.eligibilityState}`);
@@ -75,6 +85,7 @@ export function fold(told: Told | undefined, event: ExecutionEvent): Told {
 		case "retry_scheduled":
 			return { ...free, ...later, blockingReason: "waiting_for_retry_backoff", attemptState: "pending_retry_attempt" };
 		case "delayed":
+			if (!told.liveLease) return { ...told, ...later, blockingReason: "waiting_for_delay" };
 			return { ...free, ...later, blockingReason: "waiting_for_delay", attemptState: "attempt_interrupted" };
 		case "suspended": {
 			if (!told.liveLease) throw new Error(`suspended while ${told.lifecyclePhase}, without a lease`);
@@ -100,11 +111,12 @@ export function fold(told: Told | undefined, event: ExecutionEvent): Told {
 		case "tags_changed":
 			return told;
 		case "replayed":
-			return { ...free, ...ready, attemptState: "pending_replay_attempt" };
+			return { ...free, ...ready, ...(waits ? forGroup : undefined), attemptState: "pending_replay_attempt" };
 		case "completed":
 		case "failed":
 		case "cancelled":
 		case "expired":
+		case "skipped":
 			return {
 				...free,
 				lifecyclePhase: "terminal",
@@ -118,3 +130,8 @@ export function fold(told: Told | undefined, event: ExecutionEvent): Told {
 			throw new Error(`no such event: ${event.type}`);
 	}
 }
+
+/** What a member would begin with, once its group lets it. */
+const freshAttempt = ({ ran }: Told): Pick<StateFields, "attemptState"> => ({
+	attemptState: ran ? "pending_replay_attempt" : "pending_first_attempt",
+});

@@ -2,6 +2,7 @@ import { StoreProbe } from "../../src/engine/claims/store-probe.ts";
 import { BatchBuilder } from "../../src/engine/partition/batch-builder.ts";
 import { PendingScans } from "../../src/engine/partition/pending-scans.ts";
 import { type AdmissionBugs, plantInRoom } from "./admission-bugs.ts";
+import { FlowScenario } from "./flow-scenario.ts";
 import { Scenario } from "./scenario.ts";
 import type { Bugs, RunnerBugs } from "./stage.ts";
 import { Violation } from "./violation.ts";
@@ -31,14 +32,28 @@ function plant(bugs: RunnerBugs & AdmissionBugs): () => void {
 	};
 }
 
+interface History {
+	readonly seen: ReadonlyMap<string, number>;
+	run(steps: number): Promise<void>;
+}
+
+type Simulate = (seed: number, steps: number, bugs?: Bugs, seen?: Map<string, number>) => Promise<Finding | undefined>;
+
 /** Runs one seed; the same seed, steps and bugs always give the same history. What happened is counted in `seen`. */
-export async function simulate(
+export const simulate: Simulate = (seed, steps, bugs = {}, seen) =>
+	play(new Scenario(seed, bugs), seed, steps, bugs, seen);
+
+/** The same of flows, which have histories of their own: a whole graph has to come to its end in each. */
+export const simulateFlows: Simulate = (seed, steps, bugs = {}, seen) =>
+	play(new FlowScenario(seed, bugs), seed, steps, bugs, seen);
+
+async function play(
+	scenario: History,
 	seed: number,
 	steps: number,
-	bugs: Bugs = {},
-	seen?: Map<string, number>,
+	bugs: Bugs,
+	seen: Map<string, number> | undefined,
 ): Promise<Finding | undefined> {
-	const scenario = new Scenario(seed, bugs);
 	const takeOut = plant(bugs);
 	try {
 		await scenario.run(steps);

@@ -92,7 +92,9 @@ export class SuspensionWatch {
 	tell(event: ExecutionEvent, before: Told | undefined): void {
 		const { type, actor, executionId } = event;
 		const suspensionId = String(event.suspensionId ?? "");
-		if (actor === "suspension_timeout") {
+		// What it means to others in a flow happens in the same step.
+		const isOwn = before?.lifecyclePhase === "suspended" || event.flowId === undefined;
+		if (actor === "suspension_timeout" && isOwn) {
 			if (before?.lifecyclePhase !== "suspended")
 				throw new Violation(`${executionId}: ${type} by a timeout when it did not wait`);
 			this.onSeen?.(`${type} by a timeout`);

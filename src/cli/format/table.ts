@@ -12,20 +12,23 @@ const GAP = "  ";
 
 /** Rows under a heading. On a terminal a line ends where the terminal does; in a pipe nothing is cut. */
 export function printTable<R>(terminal: Terminal, columns: readonly Column<R>[], rows: readonly R[]): void {
+	for (const line of tableLines(terminal, columns, rows)) terminal.print(line);
+}
+
+export function tableLines<R>(terminal: Terminal, columns: readonly Column<R>[], rows: readonly R[]): string[] {
 	const cells = rows.map((row) => columns.map((column) => oneLine(column.cell(row))));
 	const widths = columns.map(({ title }, n) => longest(title.length, cells, (row) => row[n]));
 	const line = (texts: readonly string[], paint: (text: string, n: number) => string) => {
 		const padded = texts.map((text, n) => pad(text, n === texts.length - 1 ? 0 : (widths[n] ?? 0), columns[n]?.align));
 		return cut(padded, terminal.columns).map(paint).join(GAP).trimEnd();
 	};
-	terminal.print(
+	return [
 		line(
 			columns.map(({ title }) => title),
 			(text) => terminal.style("bold", text),
 		),
-	);
-	for (const [r, row] of rows.entries())
-		terminal.print(line(cells[r] ?? [], (text, n) => columns[n]?.paint?.(text, row) ?? text));
+		...rows.map((row, r) => line(cells[r] ?? [], (text, n) => columns[n]?.paint?.(text, row) ?? text)),
+	];
 }
 
 /** Names and values one below the other; empty values are left out. */

@@ -42,9 +42,10 @@ export function putInEdge(tx: Tx, executionId: string, index: number, edge: InEd
 	tx.put(key, amend(links, { in: all }));
 }
 
+/** Who was asked to stop, since nobody needed it any more, and completed all the same has completed. */
 export const endOf = ({ terminalOutcome, cancel }: ExecutionRecord): EdgeEnd => ({
 	outcome: terminalOutcome,
-	isSpared: cancel?.isSpared === true,
+	isSpared: terminalOutcome === "cancelled" && cancel?.isSpared === true,
 });
 
 /**

@@ -21,7 +21,8 @@ export function mayReopen(tx: Tx, record: ExecutionRecord, deed: Deed): Outcome<
 		step.write();
 		return { ok: true, unfinished: true };
 	}
-	if (record.terminalOutcome === "skipped" && member && !isSatisfied(member.group) && isImpossible(member.group))
+	// However it ended, it would wait for what can never be.
+	if (flow.isSealed && member && !isSatisfied(member.group) && isImpossible(member.group))
 		return refuse("member_skipped", { executionId, flowId, node: member.key });
 	return { ok: true, unfinished: false };
 }

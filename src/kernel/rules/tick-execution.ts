@@ -129,7 +129,8 @@ function lapse(tx: Tx, record: ExecutionRecord, deed: Deed): void {
 	const { attempt } = changes;
 	const failure = { reason: "max_reclaims_exceeded", category: "max_reclaims_exceeded" };
 	changes = ending(record, "failed", now, "expired");
-	if (attempt) changes.attempt = attempt;
+	// Why stays with the attempt too: a replay forgets it of the execution, but not whoever was told of this end.
+	if (attempt) changes.attempt = { ...attempt, failure };
 	changes.reclaims = reclaims;
 	changes.failure = failure;
 	transition(tx, record, changes, deed, lapsed, { type: "failed", ...failure });
