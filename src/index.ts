@@ -25,6 +25,7 @@ export type {
 	WorkerUsageRequest,
 } from "./contract/budgets.ts";
 export type { BulkRequest } from "./contract/bulk.ts";
+export type { AddChildrenRequest, ChildRequest, WaitChildrenRequest } from "./contract/children.ts";
 export { FlowFabricError } from "./contract/errors.ts";
 export type {
 	CancelRequest,
@@ -85,6 +86,7 @@ export { ExecutionFailed, Run, type WaitOptions } from "./library/run.ts";
 export type { AnyKinds, SubmitOptions } from "./library/submission.ts";
 export type { TailedFrame, TailOptions } from "./library/tail.ts";
 export { exportFile, importFile } from "./library/transfer.ts";
+export type { Child, ChildOptions, ChildOutcome, WaitForChildrenOptions } from "./worker/children.ts";
 export type { Context, Handler, Middleware, Parent } from "./worker/context.ts";
 export {
 	type AbortCause,

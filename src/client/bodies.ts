@@ -28,20 +28,20 @@ export function bodyWith(field: "input" | "result" | "payload", request: unknown
 /** A request as JSON text; nothing at all is sent as null, which is refused as it is in process. */
 export const plainBody = (request: unknown): string => (request === undefined ? "null" : toJson("request", request));
 
-/** Items as the bodies of as few joint calls as they fit into. */
-export function* jointBodies(items: readonly string[]): Generator<string> {
+/** Items as the bodies of as few joint calls as they fit into; `head` is what all of these say besides. */
+export function* jointBodies(items: readonly string[], head = "", most = JOINT_BYTES): Generator<string> {
 	let from = 0;
 	let bytes = 0;
 	for (let at = 0; at < items.length; at++) {
 		const size = Buffer.byteLength(items[at] ?? "");
-		if (at > from && bytes + size > JOINT_BYTES) {
-			yield `{"items":[${items.slice(from, at).join(",")}]}`;
+		if (at > from && bytes + size > most) {
+			yield `{${head}"items":[${items.slice(from, at).join(",")}]}`;
 			from = at;
 			bytes = 0;
 		}
 		bytes += size + 1;
 	}
-	if (from < items.length) yield `{"items":[${items.slice(from).join(",")}]}`;
+	if (from < items.length) yield `{${head}"items":[${items.slice(from).join(",")}]}`;
 }
 
 export function queryOf(fields: Record<string, string | number | boolean | undefined>): string {

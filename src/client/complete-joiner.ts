@@ -1,10 +1,10 @@
+import { errorFrom } from "../contract/errors.ts";
 import type { CompletedItem } from "../contract/replies.ts";
 import type { CompleteRequest } from "../contract/worker-protocol.ts";
 import type { PublicState } from "../kernel/state.ts";
 import { bodyWith } from "./bodies.ts";
 import { pathOf } from "./executions.ts";
 import { Joiner, type Settled } from "./joiner.ts";
-import { errorFrom } from "./refusals.ts";
 import type { Transport } from "./transport.ts";
 
 type Completed = { publicState: PublicState };

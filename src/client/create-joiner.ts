@@ -1,8 +1,8 @@
+import { errorFrom } from "../contract/errors.ts";
 import type { CreateRequest } from "../contract/executions.ts";
 import type { Created, CreatedItem } from "../contract/replies.ts";
 import { bodyWith } from "./bodies.ts";
 import { Joiner, type Settled } from "./joiner.ts";
-import { errorFrom } from "./refusals.ts";
 import type { Transport } from "./transport.ts";
 
 interface Item {

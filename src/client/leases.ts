@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { LeaseCalls } from "../contract/backend.ts";
 import type { WorkerUsageRequest } from "../contract/budgets.ts";
+import { type AddChildrenRequest, MAX_CHILDREN_PER_CALL, type WaitChildrenRequest } from "../contract/children.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import type {
+	AddedChild,
 	AppendedFrames,
 	ClaimedExecution,
 	CompletedItem,
@@ -29,6 +31,9 @@ import type { Transport } from "./transport.ts";
 
 /** A worker that stops does not wait long to hand back: its leases lapse anyway. */
 const RELEASE_WITHIN_MS = 5000;
+
+/** What children of one call may take: a body that brings work of a worker is small enough to be read as a whole. */
+const CHILDREN_BYTES = 1024 * 1024;
 
 /** The worker protocol over HTTP. What carries a fence may be sent twice: the second gives the first one's answer. */
 export class RemoteLeases implements LeaseCalls {
@@ -170,6 +175,32 @@ export class RemoteLeases implements LeaseCalls {
 		return this.#fenced(id, "/waitpoints", request);
 	}
 
+	/** A child is known by its key: sent again it is the same. */
+	async addChildren(id: string, request: AddChildrenRequest): Promise<AddedChild[]> {
+		const { items, ...rest } = request ?? {};
+		if (!Array.isArray(items) || items.length === 0 || items.length > MAX_CHILDREN_PER_CALL)
+			return this.#addSome(id, plainBody(request));
+		const texts = items.map((item) => attempt(() => bodyWith("input", item)));
+		const head = plainBody(rest).slice(1, -1);
+		const sent = texts.filter((text) => typeof text === "string");
+		const answers: AddedChild[] = [];
+		for (const body of jointBodies(sent, head && `${head},`, CHILDREN_BYTES))
+			for (const answer of await this.#addSome(id, body)) answers.push(answer);
+		return texts.map((text, n) =>
+			typeof text === "string" ? (answers.shift() as AddedChild) : refusedChild(items[n]?.key, text),
+		);
+	}
+
+	async #addSome(id: string, body: string): Promise<AddedChild[]> {
+		const path = pathOf(id, "/children");
+		return (await this.#transport.json<{ items: AddedChild[] }>({ method: "POST", path, body, repeat: "always" }))
+			.items;
+	}
+
+	waitChildren(id: string, request: WaitChildrenRequest): Promise<{ publicState: PublicState }> {
+		return this.#fenced(id, "/wait-children", request);
+	}
+
 	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void {
 		const stream = new NoticeStream(this.#transport, instanceId, listener);
 		const streams = this.#streams.get(instanceId) ?? new Set();
@@ -199,6 +230,11 @@ function attempt(make: () => string): string | FlowFabricError {
 		if (error instanceof FlowFabricError) return error;
 		throw error;
 	}
+}
+
+function refusedChild(key: string | undefined, error: FlowFabricError): AddedChild {
+	const { code, message, retryable, details } = error;
+	return { key: String(key), ok: false, error: { code, message, retryable, details } };
 }
 
 function refusedItem(executionId: string | undefined, error: FlowFabricError): CompletedItem {

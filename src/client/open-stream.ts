@@ -1,5 +1,5 @@
+import { errorFrom } from "../contract/errors.ts";
 import type { ErrorBody } from "../contract/replies.ts";
-import { errorFrom } from "./refusals.ts";
 import { EVENT_STREAM, SseReader, type StreamEvent } from "./sse-reader.ts";
 import type { Transport } from "./transport.ts";
 

@@ -1,6 +1,6 @@
-import { FlowFabricError } from "../contract/errors.ts";
+import { errorFrom, FlowFabricError } from "../contract/errors.ts";
 import type { ErrorBody } from "../contract/replies.ts";
-import { ERRORS, type ErrorCode } from "../kernel/errors.ts";
+import type { ErrorCode } from "../kernel/errors.ts";
 import type { Answer } from "./exchange.ts";
 
 export interface Refused {
@@ -22,12 +22,6 @@ export function refusalOf({ status, headers, body }: Answer): Refused {
 		undone: BEFORE_ANYTHING.includes(error.code),
 		retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : 0,
 	};
-}
-
-export function errorFrom({ code, message, details }: ErrorBody): FlowFabricError {
-	// A newer server may know codes that this program does not.
-	if (!Object.hasOwn(ERRORS, code)) return new FlowFabricError("internal", { message: `${code}: ${message}` });
-	return new FlowFabricError(code, { message, ...(details ? { details } : undefined) });
 }
 
 function errorIn(body: Buffer): FlowFabricError | undefined {

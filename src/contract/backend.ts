@@ -9,6 +9,7 @@ import type {
 	WorkerUsageRequest,
 } from "./budgets.ts";
 import type { BulkRequest } from "./bulk.ts";
+import type { AddChildrenRequest, WaitChildrenRequest } from "./children.ts";
 import type {
 	CancelRequest,
 	ChangePriorityRequest,
@@ -32,6 +33,7 @@ import type { BackupRequest, RotateSecretRequest } from "./keys.ts";
 import type { LaneSettings, LanesPageRequest, LanesRequest } from "./lanes.ts";
 import type { CreateQuotaRequest, PatchQuotaRequest } from "./quotas.ts";
 import type {
+	AddedChild,
 	AddedEdge,
 	AddedMember,
 	AppendedFrames,
@@ -188,6 +190,10 @@ export interface LeaseCalls {
 	suspend(id: string, request: SuspendRequest): Promise<SuspendReply>;
 	/** Opens a waitpoint before anything waits at it; asked for again while it is open it is the same. */
 	createWaitpoint(id: string, request: CreateWaitpointRequest): Promise<OpenedWaitpoint & { created: boolean }>;
+	/** Submits children, each answered by itself. One whose key was given before is the same child, whatever else is said. */
+	addChildren(id: string, request: AddChildrenRequest): Promise<AddedChild[]>;
+	/** Lets go of the lease until children are done; what came of them is in the claim of whoever goes on. */
+	waitChildren(id: string, request: WaitChildrenRequest): Promise<{ publicState: PublicState }>;
 	/** Appends to the stream of the attempt; frames with a sequence number may be sent again. */
 	appendFrames(id: string, request: AppendFramesRequest): Promise<AppendedFrames>;
 	/** Calls back at once for work this instance holds; ends when the returned function is called. */

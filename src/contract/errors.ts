@@ -32,3 +32,10 @@ export function errorBody(error: unknown): ErrorBody {
 	const { code, message, retryable, details } = known;
 	return { code, message, retryable, ...(Object.keys(details).length > 0 ? { details } : undefined) };
 }
+
+/** A refusal in a reply as it would have been thrown. */
+export function errorFrom({ code, message, details }: ErrorBody): FlowFabricError {
+	// A newer server may know codes that this program does not.
+	if (!Object.hasOwn(ERRORS, code)) return new FlowFabricError("internal", { message: `${code}: ${message}` });
+	return new FlowFabricError(code, { message, ...(details ? { details } : undefined) });
+}

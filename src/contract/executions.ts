@@ -105,7 +105,7 @@ export const policy = Type.Object(
 );
 
 /** Everything a create may say but its payload. */
-const createFields = {
+export const createFields = {
 	kind,
 	lane: Type.Optional(lane),
 	namespace: Type.Optional(namespace),
@@ -216,6 +216,7 @@ export const filterFields = {
 	),
 	kind: Type.Optional(kind),
 	flowId: Type.Optional(text(1, 64, "The flow it is a member of")),
+	parentId: Type.Optional(text(1, 64, "The execution it is a child of")),
 	tag: Type.Optional(
 		Type.String({
 			pattern: "^[a-z][a-z0-9_]*(\\.[a-z0-9_]+)*:",

@@ -36,6 +36,8 @@ export type {
 } from "./replies/flows.ts";
 export type { LanePage, LaneStatus, LaneView } from "./replies/lanes.ts";
 export type {
+	AddedChild,
+	ChildView,
 	ClaimedExecution,
 	CompletedItem,
 	GrantView,

@@ -1,9 +1,10 @@
 import { passOnRoom, returnWhatIsOver } from "./admission/returning.ts";
+import { leaveChildren } from "./children/leaving.ts";
 import type { EmittedEvent, EventBody, EventType } from "./events.ts";
 import { countMember } from "./flows/counting.ts";
 import type { Attempt, AttemptEnd, ExecutionRecord, LeaseEnd } from "./records/execution.ts";
 import { amendExecution, executionKey } from "./records/execution.ts";
-import { ended, type TerminalOutcome } from "./state.ts";
+import { ended, hasEnded, type TerminalOutcome } from "./state.ts";
 import { endSuspension } from "./suspension/ending.ts";
 import { ensureTicket, needsTicket } from "./tickets.ts";
 import type { Tx } from "./tx.ts";
@@ -47,6 +48,7 @@ export function change(
 	if (record.blockedOn !== "" && isPassedBy(record, next)) passOnRoom(tx, record, deed.now);
 	// Whoever resumed it, or let it time out, has said so already; it ends with its execution otherwise.
 	if (record.suspension !== null && next.suspension === null) endSuspension(tx, record, "execution_ended", deed.now);
+	if (next.parts !== null && hasEnded(next) && !hasEnded(record)) leaveChildren(tx, next);
 	if (next.member !== null) countMember(tx, record, next);
 	let seq = record.events;
 	for (const event of events) tell(tx, next, ++seq, deed, event);

@@ -144,6 +144,12 @@ export const ERRORS = {
 	flow_cancelled: { status: 409, retryable: false, message: "the flow was cancelled" },
 	flow_already_terminal: { status: 409, retryable: false, message: "the flow has ended" },
 	flow_not_terminal: { status: 409, retryable: false, message: "the flow has not ended" },
+	cancel_requested: {
+		status: 409,
+		retryable: false,
+		message: "the execution was asked to stop, and adds no children",
+	},
+	too_many_children: { status: 409, retryable: false, message: "the execution has 10000 children" },
 	steps_too_large: {
 		status: 409,
 		retryable: false,

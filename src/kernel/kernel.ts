@@ -2,6 +2,7 @@ import { readRecord } from "./inspect.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Placement } from "./placement.ts";
 import { isBusy, placement } from "./record-types.ts";
+import { addChildren } from "./rules/add-children.ts";
 import { announce, withdraw } from "./rules/announce.ts";
 import { appendFrames } from "./rules/append-frames.ts";
 import { block, unblock } from "./rules/block.ts";
@@ -45,6 +46,7 @@ import { sent, settle } from "./rules/settle.ts";
 import { approve, signal } from "./rules/signal.ts";
 import { suspend } from "./rules/suspend.ts";
 import { tick } from "./rules/tick.ts";
+import { waitChildren } from "./rules/wait-children.ts";
 import type { Tx } from "./tx.ts";
 
 /** Every rule, by the name of its command. */
@@ -61,6 +63,8 @@ const rules = {
 	release,
 	progress,
 	recordStep,
+	addChildren,
+	waitChildren,
 	appendFrames,
 	suspend,
 	createWaitpoint,
@@ -152,6 +156,7 @@ const starting: ReadonlySet<Op> = new Set<Op>([
 	"buildFlow",
 	"addMember",
 	"addEdge",
+	"addChildren",
 	"probeWrite",
 ]);
 

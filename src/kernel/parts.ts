@@ -1,5 +1,15 @@
+import type { Deed } from "./changing.ts";
+import { cancelSome } from "./children/cancelling.ts";
 import { stepsQueue, waitpointsQueue } from "./placement.ts";
 import { type ExecutionRecord, executionKey, type Parts } from "./records/execution.ts";
+import {
+	CHILDREN_PER_PAGE,
+	childNameKey,
+	childrenPageKey,
+	type FamilyRecord,
+	familyKey,
+	pageOfChild,
+} from "./records/family.ts";
 import { amend, type Key } from "./records/record.ts";
 import { type SignalRecord, sentSignalKey, signalKey } from "./records/signal.ts";
 import type { StepRecord } from "./records/step.ts";
@@ -16,7 +26,7 @@ import type { Tx } from "./tx.ts";
  * Removes up to `most` parts of one kind. Parts go from the newest down and `parts` tells what is left of them, so that the
  * next step knows where to go on.
  */
-type PartRemover = (tx: Tx, record: ExecutionRecord, parts: Parts, most: number) => Removal;
+type PartRemover = (tx: Tx, record: ExecutionRecord, parts: Parts, most: number, deed: Deed) => Removal;
 
 interface Removal {
 	parts: Parts;
@@ -116,6 +126,43 @@ function removeOldest(tx: Tx, id: string, attempt: number, stream: StreamRecord)
 	return undefined;
 }
 
+/** From the last generation down. Children stay, but for those that were to be cancelled: that is done first. */
+const removeFamilies: PartRemover = (tx, { id }, parts, most, deed) => {
+	let { families = 0 } = parts;
+	if (families === 0) return { parts, count: 0, isDone: true };
+	let count = 0;
+	for (; families > 0 && count < most; families--) {
+		const key = familyKey(id, families - 1);
+		const family = tx.getReadable(key);
+		if (!family) continue;
+		if (family.cancelFrom > 0) {
+			cancelSome(tx, id, families - 1, deed);
+			return { parts: { ...parts, families }, count: most, isDone: false };
+		}
+		const left = removePages(tx, id, families - 1, family, most - count);
+		count += family.count - left;
+		if (left > 0) {
+			tx.put(key, amend(family, { count: left }));
+			return { parts: { ...parts, families }, count: most, isDone: false };
+		}
+		tx.remove(key);
+	}
+	return { parts: { ...parts, families }, count, isDone: families === 0 };
+};
+
+/** Removes what leads to children, the last page first, as long as there is room; how many are left. */
+function removePages(tx: Tx, id: string, generation: number, family: FamilyRecord, most: number): number {
+	let left = family.count;
+	while (left > 0 && family.count - left < most) {
+		const page = pageOfChild(left);
+		const key = childrenPageKey(id, generation, page);
+		for (const child of tx.getReadable(key)?.children ?? []) tx.remove(childNameKey(id, generation, child.key));
+		tx.remove(key);
+		left = page * CHILDREN_PER_PAGE;
+	}
+	return left;
+}
+
 /** The last `most` of what is numbered from 1. */
 const newest = (last: number, most: number): number[] =>
 	Array.from({ length: Math.min(last, most) }, (_, n) => last - n);
@@ -131,18 +178,19 @@ const REMOVERS: readonly PartRemover[] = [
 	removeSuspensions,
 	removeWaitpoints,
 	removeStreams,
+	removeFamilies,
 	removeSteps,
 ];
 
 /** Removes up to `most` parts; what is left to be removed, or null for nothing. */
-export function removeParts(tx: Tx, record: ExecutionRecord, parts: Parts, most: number): Parts | null {
+export function removeParts(tx: Tx, record: ExecutionRecord, parts: Parts, most: number, deed: Deed): Parts | null {
 	let left = parts;
 	let room = most;
 	for (const remove of REMOVERS) {
-		const removal = remove(tx, record, left, room);
+		const removal = remove(tx, record, left, room, deed);
 		left = removal.parts;
 		room -= removal.count;
-		if (!removal.isDone || room === 0) return left;
+		if (!removal.isDone || room <= 0) return left;
 	}
 	return null;
 }
@@ -150,7 +198,7 @@ export function removeParts(tx: Tx, record: ExecutionRecord, parts: Parts, most:
 /** What a replay begins with. Parts of earlier generations stay until the execution goes, but count no more. */
 export function partsAfterReplay({ parts }: ExecutionRecord, keepSteps: boolean): Parts | null {
 	if (!parts || keepSteps) return parts;
-	const { handed: _, ...rest } = parts;
+	const { handed: _, joined: _joined, ...rest } = parts;
 	const { generation, signals } = parts;
 	return { ...rest, generation: generation + 1, signalsBefore: signals, steps: 0, stepBytes: 0 };
 }

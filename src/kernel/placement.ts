@@ -231,6 +231,9 @@ export const untilDue = (at: number): Placement[] => [{ queue: DUE_QUEUE, score:
 /** The members of a flow, the last first. */
 export const flowQueue = (flowId: string): string => `${PARTS}flow,${flowId}`;
 
+/** The children of an execution, newest first. */
+export const childrenQueue = (parentId: string): string => `${PARTS}children,${parentId}`;
+
 /** The flows of a namespace, newest first. */
 export const flowsQueue = (namespace: string): string => FLOWS + namespace;
 
@@ -254,6 +257,7 @@ export function executionPlacement(record: ExecutionRecord): Placement[] {
 	if (record.removing) return places;
 	if (record.member) places.push({ queue: flowQueue(record.flowId), score: -record.member.number });
 	if (record.member?.isHidden) return places;
+	if (record.child) places.push({ queue: childrenQueue(record.child.parentId), score: -record.createdAt });
 	places.push({
 		queue: listQueue(record.namespace, record.lane, publicState(record)),
 		score: -record.createdAt,

@@ -33,6 +33,7 @@ import { ENGINES_KEY, ENGINES_SLOT, enginesDefaults } from "./records/engines.ts
 import { EVENT_LOG_KEY, eventLogDefaults } from "./records/event-log.ts";
 import { type ExecutionRecord, executionDefaults } from "./records/execution.ts";
 import { decodeExecution, encodeExecution } from "./records/execution-text.ts";
+import { childNameDefaults, childrenPageDefaults, type FamilyRecord, familyDefaults } from "./records/family.ts";
 import {
 	type FlowRecord,
 	flowDefaults,
@@ -65,6 +66,7 @@ import { slotOfWorkers, WORKER_PREFIX, workerDefaults, workerExpiresAt } from ".
 import { tickLaneHome } from "./rules/change-lane.ts";
 import { tickKeyring } from "./rules/rotate-secret.ts";
 import { tickExecution } from "./rules/tick-execution.ts";
+import { tickFamily } from "./rules/tick-family.ts";
 import { tickFlow, tickLinks } from "./rules/tick-flow.ts";
 import { tickBudget, tickQuota } from "./rules/tick-guard.ts";
 import { tickOutbox } from "./rules/tick-outbox.ts";
@@ -171,6 +173,16 @@ const RECORD_TYPES = {
 		placement: (record) => (isBusyWithLinks(record) ? untilDue(0) : []),
 		tick: tickLinks,
 	}),
+	family: entry<FamilyRecord>({
+		prefix: "ex_/g",
+		defaults: familyDefaults,
+		slot: slotOfPart,
+		isBusy: ({ ended, count }) => ended < count,
+		placement: ({ cancelFrom }) => (cancelFrom > 0 ? untilDue(0) : []),
+		tick: tickFamily,
+	}),
+	childrenPage: entry({ prefix: "ex_/m", defaults: childrenPageDefaults, slot: slotOfPart }),
+	childName: entry({ prefix: "ex_/c", defaults: childNameDefaults, slot: slotOfPart }),
 	flow: entry<FlowRecord>({
 		prefix: "fl_",
 		defaults: flowDefaults,

@@ -1,5 +1,6 @@
 import { leaveLedgers } from "./admission/returning.ts";
 import type { Deed } from "./changing.ts";
+import { keepEnd } from "./children/families.ts";
 import { removeParts } from "./parts.ts";
 import { attemptKey } from "./records/attempt.ts";
 import { type Attempt, amendExecution, type ExecutionRecord, executionKey } from "./records/execution.ts";
@@ -24,7 +25,7 @@ export function removeExecution(tx: Tx, record: ExecutionRecord, deed: Deed): vo
 		dropResult(tx, tx.get(key)?.attempt);
 		tx.remove(key);
 	}
-	const parts = record.parts && removeParts(tx, record, record.parts, REMOVALS_PER_STEP);
+	const parts = record.parts && removeParts(tx, record, record.parts, REMOVALS_PER_STEP, deed);
 	if (!record.removing) hide(tx, record, deed);
 	const hasLinks = record.member?.hasLinks === true && !removeLinks(tx, record.id);
 	if (step === left && !parts && !hasLinks) {
@@ -62,6 +63,7 @@ function hide(tx: Tx, record: ExecutionRecord, deed: Deed): void {
 		// The key may by now belong to a later execution.
 		if (tx.get(key)?.executionId === record.id) tx.remove(key);
 	}
+	if (record.child) keepEnd(tx, record);
 	leaveLedgers(tx, record, deed.now);
 	// Nobody has heard of what was given up before its flow was whole.
 	if (record.member?.isHidden) return;

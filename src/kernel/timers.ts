@@ -35,6 +35,7 @@ export const DUTIES = [
 	"dependency_resolver",
 	"edge_cancel",
 	"flow_cancel",
+	"child_cancel",
 ] as const;
 
 export type Duty = (typeof DUTIES)[number];

@@ -1,4 +1,5 @@
 import { change, type Deed, type EventDraft } from "./changing.ts";
+import { followParent } from "./children/following.ts";
 import { followFlow } from "./flows/following.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
 import type { Tx } from "./tx.ts";
@@ -12,5 +13,6 @@ export function transition(
 	...events: EventDraft[]
 ): ExecutionRecord {
 	const next = change(tx, record, changes, deed, events);
+	if (next.child !== null) followParent(tx, record, next, deed);
 	return next.member === null ? next : followFlow(tx, record, next, deed);
 }

@@ -66,6 +66,8 @@ export const ACCESS = {
 	"POST /v1/executions/:id/release": WORK,
 	"POST /v1/executions/:id/progress": WORK,
 	"POST /v1/executions/:id/steps": WORK,
+	"POST /v1/executions/:id/children": WORK,
+	"POST /v1/executions/:id/wait-children": WORK,
 	"POST /v1/executions/:id/usage": WORK,
 	"GET /v1/workers/:instanceId/notices": WORK,
 	"PUT /v1/workers/:instanceId": WORK,

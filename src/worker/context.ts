@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { fromBytes } from "../contract/content-types.ts";
 import type { ClaimedExecution, Execution, OpenedWaitpoint, ParentView, UsageReply } from "../contract/replies.ts";
 import type { StepOptions } from "../contract/steps.ts";
+import { type Child, type ChildOptions, type ChildOutcome, Children, type WaitForChildrenOptions } from "./children.ts";
 import { HandlerSuspended } from "./errors.ts";
 import type { StreamWriter } from "./frame-writer.ts";
 import { type HandlerRun, insist } from "./handler-run.ts";
@@ -68,6 +69,16 @@ export interface Context<I = unknown> {
 	 * gives the same one.
 	 */
 	waitpoint(key: string, options?: { expiresMs?: number }): Promise<OpenedWaitpoint>;
+	/**
+	 * Submits work that belongs to this. The key says which child it is: a run that comes by again, after a crash or a wait,
+	 * gets the same one, whatever else it says. What is left out of lane, priority, fairness key and quotas is this work's.
+	 */
+	submitChild(key: string, kind: string, input?: unknown, options?: ChildOptions): Promise<Child>;
+	/**
+	 * Waits for children without holding anything, and gives what came of them in the order they were submitted. The handler is
+	 * unwound and starts from the top, also when all of them are done already.
+	 */
+	waitForChildren<R = unknown>(options?: WaitForChildrenOptions): Promise<ChildOutcome<R>[]>;
 	/** Sleeps: up to 5 s where it is, longer without holding anything. A later run does not sleep again. */
 	sleep(ms: number): Promise<void>;
 }
@@ -115,7 +126,8 @@ export class RunContext implements Context {
 	readonly #run: HandlerRun;
 	readonly #stepCount: number;
 	/** Made only when asked for, as many handlers never do. */
-	#parts: { steps: Steps; waits: Waits } | undefined;
+	#parts: { steps: Steps; waits: Waits; children: Children } | undefined;
+	readonly #awaited: ClaimedExecution["children"];
 
 	constructor(claimed: ClaimedExecution, run: HandlerRun) {
 		const { id, kind, namespace, lane, tags, flowId, traceparent } = claimed;
@@ -127,6 +139,7 @@ export class RunContext implements Context {
 		this.contentType = claimed.contentType;
 		this.parents = claimed.parents ? parentsOf(claimed.parents, run) : NO_PARENTS;
 		this.#stepCount = claimed.stepCount;
+		this.#awaited = claimed.children;
 		this.#run = run;
 	}
 
@@ -166,6 +179,12 @@ export class RunContext implements Context {
 
 	readonly sleep: Context["sleep"] = (ms) => this.#made.waits.sleep(ms, callSite(this.sleep));
 
+	readonly submitChild: Context["submitChild"] = (key, kind, input, options = {}) =>
+		this.#made.children.submit(key, kind, input, options);
+
+	readonly waitForChildren = <R = unknown>(options: WaitForChildrenOptions = {}): Promise<ChildOutcome<R>[]> =>
+		this.#made.children.wait(options, callSite(this.waitForChildren)) as Promise<ChildOutcome<R>[]>;
+
 	readonly waitpoint: Context["waitpoint"] = async (key, options = {}) => {
 		const { backend, id, fence } = this.#going;
 		const opened = await insist(this.#run, () => backend.leases.createWaitpoint(id, { fence, key, ...options }));
@@ -178,10 +197,11 @@ export class RunContext implements Context {
 		return this.#run;
 	}
 
-	get #made(): { steps: Steps; waits: Waits } {
+	get #made(): { steps: Steps; waits: Waits; children: Children } {
 		if (!this.#parts) {
 			const steps = new Steps(this.#run, this.#stepCount);
-			this.#parts = { steps, waits: new Waits(this.#run, steps) };
+			const children = new Children(this.#run, steps, this.#awaited);
+			this.#parts = { steps, waits: new Waits(this.#run, steps), children };
 		}
 		return this.#parts;
 	}

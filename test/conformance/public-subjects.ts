@@ -10,6 +10,7 @@ import { budgetCases } from "./public-cases/budgets.ts";
 import { bulkCases } from "./public-cases/bulk.ts";
 import { cancelCases } from "./public-cases/cancelling.ts";
 import { capabilityCases } from "./public-cases/capabilities.ts";
+import { childrenCases, childrenWaitCases, parentEndCases } from "./public-cases/children.ts";
 import { claimOrderCases } from "./public-cases/claim-order.ts";
 import { claimRequestCases } from "./public-cases/claim-requests.ts";
 import { claimWaitingCases } from "./public-cases/claim-waiting.ts";
@@ -41,6 +42,7 @@ import { followingCases } from "./public-cases/following.ts";
 import { grantRequestCases } from "./public-cases/grant-requests.ts";
 import { grantCases } from "./public-cases/grants.ts";
 import { handBackCases } from "./public-cases/hand-back.ts";
+import { handlerChildrenCases } from "./public-cases/handler-children.ts";
 import { handlerStepCases } from "./public-cases/handler-steps.ts";
 import { handlerStreamCases } from "./public-cases/handler-streams.ts";
 import { handlerWaitCases } from "./public-cases/handler-waits.ts";
@@ -149,6 +151,10 @@ const always: Subjects = {
 	"stream summaries": streamSummaryCases,
 	"stream tails": streamTailCases,
 	"handler streams": handlerStreamCases,
+	children: childrenCases,
+	"waiting for children": childrenWaitCases,
+	"ends of parents": parentEndCases,
+	"handler children": handlerChildrenCases,
 	"flows: creation": flowCreationCases,
 	"flows: bad graphs": badGraphCases,
 	"flows: keys": flowKeyCases,

@@ -134,6 +134,9 @@ const fields = fc.record({
 	suspension: fc.option(
 		without(fc.record({ number: fc.nat(), id: text, since: time, timeoutAt: some(time), budget: some(text) })),
 	),
+	child: fc.option(
+		without(fc.record({ parentId: text, key: text, number: fc.nat(), isLeft: some(fc.constant(true)) })),
+	),
 	member: fc.option(without(fc.record({ key: text, number: fc.nat(), hasLinks: some(fc.constant(true)) }))),
 	kept: fc.option(fc.record({ holdId: text, quotas: fc.array(text), since: time })),
 	parts: fc.option(

@@ -79,6 +79,7 @@ export const execution = Type.Object({
 	reclaims: count,
 	replays: count,
 	flowId: optional(Type.String()),
+	parentId: optional(Type.String({ description: "The execution it is a child of" })),
 	tags,
 	policy,
 	budgets: Type.Array(Type.String()),

@@ -8,7 +8,7 @@ import { signal } from "./waitpoints.ts";
 
 const optional = Type.Optional;
 
-const parent = Type.Object({
+const ended = {
 	executionId: Type.String(),
 	publicState: publicState,
 	size: optional(Type.Integer({ minimum: 0, description: "Bytes of its result" })),
@@ -16,10 +16,29 @@ const parent = Type.Object({
 	resultBase64: optional(Type.String({ description: "The same when it is bytes" })),
 	contentType: optional(Type.String()),
 	failure: optional(failure),
-});
+};
+
+const parent = Type.Object(ended);
 
 /** How an upstream ended whose edge passes its result. */
 export interface ParentView extends Static<typeof parent> {}
+
+const child = Type.Object({ key: Type.String(), ...ended });
+
+/** How a child stands that was waited for. */
+export interface ChildView extends Static<typeof child> {}
+
+export const addedChild = Type.Object({
+	key: Type.String(),
+	ok: Type.Boolean(),
+	id: optional(Type.String()),
+	publicState: optional(publicState),
+	created: optional(Type.Boolean({ description: "False when its key was given before" })),
+	error: optional(error),
+});
+
+/** One of the children that were submitted together: what came of it, or why it was refused. */
+export interface AddedChild extends Static<typeof addedChild> {}
 
 export const claimed = Type.Object({
 	id: Type.String(),
@@ -37,6 +56,9 @@ export const claimed = Type.Object({
 	),
 	parents: optional(
 		Type.Record(Type.String(), parent, { description: "Of a member of a flow: what its upstreams pass, by name" }),
+	),
+	children: optional(
+		Type.Array(child, { description: "Those that it waited for, in the order they were made, until it waits again" }),
 	),
 	signals: Type.Array(signal, { description: "Those that ended its last suspension" }),
 	tags,

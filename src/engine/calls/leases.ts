@@ -1,11 +1,13 @@
 import type { ClaimingHow, LeaseCalls } from "../../contract/backend.ts";
 import { type WorkerUsageRequest, workerUsageRequest } from "../../contract/budgets.ts";
+import type { AddChildrenRequest, WaitChildrenRequest } from "../../contract/children.ts";
 import { within } from "../../contract/clock.ts";
 import { readCondition } from "../../contract/conditions.ts";
 import { errorBody, FlowFabricError } from "../../contract/errors.ts";
 import { checkDimensions } from "../../contract/guards.ts";
 import { slotOfGivenId } from "../../contract/ids.ts";
 import type {
+	AddedChild,
 	AppendedFrames,
 	ClaimedExecution,
 	CompletedItem,
@@ -32,7 +34,9 @@ import type { CommandOf } from "../../kernel/kernel.ts";
 import type { Offer } from "../../kernel/matching.ts";
 import { resultBlobKey } from "../../kernel/payload.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
+import type { PublicState } from "../../kernel/state.ts";
 import { mapInSlices } from "../bounded.ts";
+import { awaitedChildren } from "../children/families.ts";
 import type { Claim } from "../claims/claim-dispatcher.ts";
 import { sameOffer } from "../claims/offers.ts";
 import { grantView } from "../claims/request-kinds.ts";
@@ -46,6 +50,7 @@ import { withTokens } from "../reading/waitpoints.ts";
 import { givenFrames } from "../streams/given-frame.ts";
 import { checkDelayUntil } from "../submission.ts";
 import { reportUsage } from "./budgets.ts";
+import { addChildren, waitChildren } from "./children.ts";
 import type { Session } from "./session.ts";
 import { recordStep } from "./steps.ts";
 
@@ -309,6 +314,14 @@ export class LocalLeases implements LeaseCalls {
 		return { ...(opened as OpenedWaitpoint), created };
 	}
 
+	addChildren(id: string, request: AddChildrenRequest): Promise<AddedChild[]> {
+		return addChildren(this.#session, id, request);
+	}
+
+	waitChildren(id: string, request: WaitChildrenRequest): Promise<{ publicState: PublicState }> {
+		return waitChildren(this.#session, id, request);
+	}
+
 	async appendFrames(id: string, request: AppendFramesRequest): Promise<AppendedFrames> {
 		const { fence, frames } = appendFramesRequest.check(request);
 		const { lastId, frameCount, summaryVersion } = await this.#session.run("appendFrames", {
@@ -352,12 +365,18 @@ export class LocalLeases implements LeaseCalls {
 		view: ClaimedExecution | Promise<ClaimedExecution>,
 		hasParents: boolean,
 	): Promise<ClaimedExecution> {
-		const [claimed, signals, parents] = await Promise.all([
+		const [claimed, signals, parents, children] = await Promise.all([
 			view,
 			record.parts ? signalsOfLast(this.#session, record) : [],
 			hasParents ? parentsOf(this.#session, record) : undefined,
+			record.parts?.joined ? awaitedChildren(this.#session, record) : undefined,
 		]);
-		return { ...claimed, signals, ...(parents ? { parents } : undefined) };
+		return {
+			...claimed,
+			signals,
+			...(parents ? { parents } : undefined),
+			...(children ? { children } : undefined),
+		};
 	}
 
 	#withInput(record: ExecutionRecord): ClaimedExecution | Promise<ClaimedExecution> {

@@ -1,5 +1,6 @@
 import type { ListRequest } from "../../contract/executions.ts";
-import { flowQueue, listQueue, listQueuePrefix } from "../../kernel/placement.ts";
+import { slotOfGivenId } from "../../contract/ids.ts";
+import { childrenQueue, flowQueue, listQueue, listQueuePrefix } from "../../kernel/placement.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import { publicState } from "../../kernel/state.ts";
 import { hasTag } from "../../kernel/tags.ts";
@@ -54,12 +55,12 @@ export async function findExecutions(
 	limit: number,
 	cursor: string | undefined,
 ): Promise<{ found: Found[]; nextCursor?: string }> {
-	const { flowId } = filter;
-	// A flow says by itself where it is.
-	const isEnough = flowId !== undefined && filter.namespace === undefined;
+	const { flowId, parentId } = filter;
+	// A flow, and a parent, say by themselves where they are.
+	const isEnough = (flowId ?? parentId) !== undefined && filter.namespace === undefined;
 	const namespace = isEnough ? session.caller.namespace : session.namespaceFor(filter.namespace);
 	const search: Search = { ...filter, namespace };
-	const index = flowId === undefined ? namespaceIndex(session, search) : flowIndex(session, flowId, search);
+	const index = indexFor(session, search);
 	const tag = splitTag(filter.tag);
 	const found: Found[] = [];
 	let after = later(index.start, positionAfter(index.letter, cursor));
@@ -83,6 +84,12 @@ export async function findExecutions(
 			return { found, nextCursor: positionCursor(index.letter, after) };
 		}
 	}
+}
+
+function indexFor(session: Session, search: Search): ListIndex {
+	const { flowId, parentId } = search;
+	if (parentId !== undefined) return parentIndex(session, parentId, search);
+	return flowId === undefined ? namespaceIndex(session, search) : flowIndex(session, flowId, search);
 }
 
 /** All of a namespace: a queue for each lane and state. Scores are negated times of creation. */
@@ -118,10 +125,24 @@ function flowIndex(session: Session, flowId: string, search: Search): ListIndex 
 	};
 }
 
+/** The children of an execution: one queue. Scores are as those of a namespace. */
+function parentIndex(session: Session, parentId: string, search: Search): ListIndex {
+	const { state, kind, tag, lane, flowId } = search;
+	return {
+		...namespaceIndex(session, search),
+		letter: "c",
+		partitions: [slotOfGivenId("ex", parentId, "parentId") % session.engine.runners.length],
+		isOneQueue: true,
+		isNarrow: [state, kind, tag, lane, flowId].some((each) => each !== undefined),
+		queuesIn: async () => [childrenQueue(parentId)],
+	};
+}
+
 function matches(record: ExecutionRecord, filter: Search, tag: [key: string, value: string] | undefined): boolean {
-	const { state, kind, lane, createdAfter, createdBefore } = filter;
+	const { state, kind, lane, flowId, createdAfter, createdBefore } = filter;
 	return (
 		isFor(record, filter.namespace) &&
+		(flowId === undefined || record.flowId === flowId) &&
 		// It may have moved on since its queue was read.
 		(state === undefined || publicState(record) === state) &&
 		(kind === undefined || record.kind === kind) &&

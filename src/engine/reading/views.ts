@@ -37,6 +37,7 @@ export function executionView(record: ExecutionRecord, laneCopy: LaneRecord, now
 		reclaims: record.reclaims,
 		replays: record.replays,
 		...(record.flowId ? { flowId: record.flowId } : undefined),
+		...(record.child ? { parentId: record.child.parentId } : undefined),
 		tags: { ...record.tags },
 		policy: record.policy,
 		budgets: [...record.budgets],

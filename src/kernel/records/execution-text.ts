@@ -44,6 +44,7 @@ export function encodeExecution(record: ExecutionRecord): string {
 	if (record.reserve !== null) doc += `,"reserve":${JSON.stringify(record.reserve)}`;
 	if (record.flowId !== "") doc += `,"flowId":${quoted(record.flowId)}`;
 	if (record.member !== null) doc += `,"member":${JSON.stringify(record.member)}`;
+	if (record.child !== null) doc += `,"child":${JSON.stringify(record.child)}`;
 	if (record.tags !== defaults.tags) doc += `,"tags":${JSON.stringify(record.tags)}`;
 	if (record.policy !== defaults.policy) doc += `,"policy":${JSON.stringify(record.policy)}`;
 	if (record.idempotencyKey !== "") doc += `,"idempotencyKey":${quoted(record.idempotencyKey)}`;

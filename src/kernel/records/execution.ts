@@ -96,7 +96,7 @@ export interface LeaseEnd {
 	unknown?: LaterFields;
 }
 
-export type LeaseEndingOp = "complete" | "fail" | "delay" | "release" | "cancel" | "suspend";
+export type LeaseEndingOp = "complete" | "fail" | "delay" | "release" | "cancel" | "suspend" | "waitChildren";
 
 export type CancelSource = "operator" | "holder" | "flow" | "budget" | "timeout";
 
@@ -141,6 +141,18 @@ export interface Member {
 	isHidden?: true;
 }
 
+/** An execution's place among the children of another. */
+export interface Child {
+	parentId: string;
+	key: string;
+	/** Its place among them, from 1. */
+	number: number;
+	/** The generation of its parent that it belongs to; left out for the first. */
+	generation?: number;
+	/** It goes on when its parent ends. */
+	isLeft?: true;
+}
+
 /** What a suspended execution waits for, as far as its state, its timers and its readers need it; see `SuspensionRecord`. */
 export interface Suspension {
 	/** Which of its suspensions it is: 1, 2, 3 … */
@@ -182,6 +194,10 @@ export interface Parts {
 	/** Recorded steps of this generation, and their bytes. */
 	steps: number;
 	stepBytes: number;
+	/** Generations before this one may have children; left out when none has. */
+	families?: number;
+	/** What it waited for of its children is there: they are handed to whoever goes on, until it waits once more. */
+	joined?: true;
 }
 
 export interface Progress {
@@ -209,6 +225,8 @@ export interface ExecutionRecord {
 	/** The flow it is a member of, and its place there; empty and null for work of its own. */
 	flowId: string;
 	member: Member | null;
+	/** Whose child it is; null for what was submitted from outside. */
+	child: Child | null;
 	tags: Tags;
 	policy: Policy;
 	input: Payload | null;
@@ -288,6 +306,7 @@ export const executionDefaults: ExecutionRecord = {
 	reserve: null,
 	flowId: "",
 	member: null,
+	child: null,
 	tags: Object.freeze({}) as Tags,
 	policy: Object.freeze({}) as Policy,
 	input: null,
@@ -374,6 +393,7 @@ const copyOf = (record: ExecutionRecord): ExecutionRecord => ({
 	reserve: record.reserve,
 	flowId: record.flowId,
 	member: record.member,
+	child: record.child,
 	tags: record.tags,
 	policy: record.policy,
 	input: record.input,

@@ -86,6 +86,7 @@ function perform(tx: Tx, record: ExecutionRecord, duty: Duty, jitter: number, de
 		case "dependency_resolver":
 		case "edge_cancel":
 		case "flow_cancel":
+		case "child_cancel":
 			return;
 		case "suspension_timeout":
 			return timeOut(tx, record, deed);

@@ -1,7 +1,9 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import Type from "typebox";
 import { workerUsageRequest } from "../../contract/budgets.ts";
+import { childShape, MAX_CHILDREN_PER_CALL, waitChildrenRequest } from "../../contract/children.ts";
 import { errorBody } from "../../contract/errors.ts";
+import { fence } from "../../contract/fields.ts";
 import { usage } from "../../contract/replies/budgets.ts";
 import * as replies from "../../contract/replies/leases.ts";
 import { publicState } from "../../contract/replies/parts.ts";
@@ -20,6 +22,11 @@ const state = { publicState };
 
 const completeManyBody = Type.Object(
 	{ items: Type.Array(shapes.completeItem.schema, { maxItems: shapes.MAX_JOINT_COMPLETES }) },
+	{ additionalProperties: false },
+);
+
+const childrenBody = Type.Object(
+	{ fence: Type.Optional(fence), items: Type.Array(childShape, { maxItems: MAX_CHILDREN_PER_CALL }) },
 	{ additionalProperties: false },
 );
 
@@ -126,6 +133,23 @@ export function leaseRoutes(context: ServerContext): Route[] {
 			bodyLimit: BODY_LIMIT,
 			replies: { 200: recordedStep },
 			handle: (request) => request.principal.backend.leases.recordStep(idOf(request), request.body as never),
+		},
+		{
+			name: "POST /v1/executions/:id/children",
+			summary: "Submit up to 1000 children; each succeeds or fails on its own, and a key given again is the same child",
+			body: childrenBody,
+			bodyLimit: BODY_LIMIT,
+			replies: { 200: Type.Object({ items: Type.Array(replies.addedChild) }) },
+			async handle(request) {
+				return { items: await request.principal.backend.leases.addChildren(idOf(request), request.body as never) };
+			},
+		},
+		{
+			name: "POST /v1/executions/:id/wait-children",
+			summary: "Give the lease back until children are done, and go on then with the same attempt",
+			body: waitChildrenRequest.schema,
+			replies: { 200: Type.Object(state) },
+			handle: (request) => request.principal.backend.leases.waitChildren(idOf(request), request.body as never),
 		},
 		{
 			name: "POST /v1/executions/:id/usage",

@@ -127,6 +127,11 @@ const badGraphs: Record<string, [flow: () => object, code: string, details: obje
 		"invalid_input",
 		{ field: "nodes[1].budgets" },
 	],
+	"a node with more budgets than there may be, together with those of its flow": [
+		() => ({ budgets: numbered(10), ...node({ key: "b", kind: "b", budgets: numbered(10, "m") }) }),
+		"invalid_input",
+		{ field: "nodes[1].budgets" },
+	],
 	"an unknown field of the flow": [() => two({ sealled: true }), "invalid_input", { field: "sealled" }],
 	"a seal that is no boolean": [() => two({ sealed: "yes" }), "invalid_input", { field: "sealed" }],
 	"a negative retention": [() => two({ retentionMs: -1 }), "invalid_input", { field: "retentionMs" }],

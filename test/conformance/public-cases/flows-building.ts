@@ -240,4 +240,57 @@ export function flowBuildingCases(test: PublicCase): void {
 		await flow.seal();
 		expect(await flow.states()).toEqual({ a: "waiting", b: "waiting" });
 	});
+
+	test("a node may have any key, and is found by it", async (scene) => {
+		const keys = ["__proto__", "constructor", "a/b", "..", "?x=1#y", "é ß 漢 😀", " ", "漢".repeat(256)];
+		const { flows } = scene.backend;
+		const { id } = await flows.create({ nodes: [{ key: "first", kind: "job" }], sealed: false });
+		let revision = 1;
+		for (const key of keys) {
+			revision = (await flows.addMember(id, { key, kind: "job" })).revision;
+			expect(await flows.addMember(id, { key, kind: "job" })).toMatchObject({ revision, created: false });
+			revision = (await flows.addEdge(id, { from: "first", to: key, expectedRevision: revision })).revision;
+			expect(await flows.setGroup(id, key, { policy: "any_of" })).toEqual({ revision: ++revision });
+		}
+		const { nodes, edges } = await flows.get(id);
+		expect(nodes.map(({ key, group }) => [key, group.policy])).toEqual([
+			["first", "all_of"],
+			...keys.map((key) => [key, "any_of"]),
+		]);
+		expect(edges.map(({ to }) => to)).toEqual(keys);
+	});
+
+	test("of several who add the same at once one does, and all are told of it", async (scene) => {
+		const flow = await growing(scene, ["a", "b"]);
+		const { flows } = scene.backend;
+		for (const node of [
+			{ key: "c", kind: "c" },
+			{ key: "d", kind: "d", idempotencyKey: "k" },
+		]) {
+			const added = await Promise.all([1, 2, 3].map(() => flows.addMember(flow.id, node)));
+			expect(added.filter(({ created }) => created)).toHaveLength(1);
+			expect(new Set(added.map(({ executionId }) => executionId)).size).toBe(1);
+			const again = await flows.addMember(flow.id, node);
+			expect(again).toMatchObject({ created: false, executionId: added[0]?.executionId });
+		}
+		const found = await scene.backend.executions.create({ kind: "d", idempotencyKey: "k" });
+		const { nodes, revision } = await flow.look();
+		expect(found).toMatchObject({ id: nodes.find(({ key }) => key === "d")?.executionId, created: false });
+		const edges = await Promise.all(
+			[1, 2, 3].map(() => flows.addEdge(flow.id, { ...edge("a > b"), expectedRevision: revision })),
+		);
+		expect(edges.filter(({ created }) => created)).toHaveLength(1);
+		expect((await flow.look()).edges).toHaveLength(1);
+	});
+
+	test("of many who add members at once each has its own", async (scene) => {
+		const flow = await growing(scene);
+		const added = await Promise.all(
+			numbered(100).map((key) => scene.backend.flows.addMember(flow.id, { key, kind: "job" })),
+		);
+		expect(added.map(({ nodeCount }) => nodeCount).sort((a, b) => a - b)).toEqual(
+			Array.from({ length: 100 }, (_, n) => n + 1),
+		);
+		expect(await flow.look()).toMatchObject({ nodeCount: 100, revision: 101, counts: { waiting: 100 } });
+	});
 }

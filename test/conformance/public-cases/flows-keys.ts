@@ -167,4 +167,13 @@ export function flowKeyCases(test: PublicCase): void {
 		await scene.backend.flows.delete(second.id);
 		await flowOf(scene, again);
 	});
+
+	test("a node under the key of its own flow is a conflict, and nothing is left", async (scene) => {
+		const before = await scene.records();
+		const nodes = [{ key: "a", idempotencyKey: "k" }];
+		expect(await refusal(make(scene, { idempotencyKey: "k", nodes }))).toMatchObject(conflict);
+		await scene.clock.settle();
+		expect(await scene.records()).toEqual(before);
+		await make(scene, keyed);
+	});
 }

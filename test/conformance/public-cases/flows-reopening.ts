@@ -106,4 +106,21 @@ export function flowReopeningCases(test: PublicCase): void {
 		expect(await waiting.states()).toEqual({ b: "completed", late: "waiting", due: "expired", behind: "waiting" });
 		expect(await asked.state()).toBe("cancelled");
 	});
+
+	test("a large flow whose maker stopped in the middle is whole or not at all, and is made again under its key", async (scene) => {
+		const before = await scene.records();
+		const keys = numbered(400);
+		const given = { idempotencyKey: "k", nodes: keys.map((key) => ({ key, kind: "job" })), edges: chain(keys) };
+		const making = flowOf(scene, given).catch(() => undefined);
+		await new Promise((resolve) => setImmediate(resolve));
+		await scene.reopen();
+		await making;
+		await scene.clock.advance(120_000);
+		const { flows } = await scene.backend.flows.list();
+		if (flows.length === 0) expect(await scene.records()).toEqual(before);
+		const flow = await flowOf(scene, given);
+		expect(await flow.look()).toMatchObject({ nodeCount: 400, counts: { waiting: 1, waiting_children: 399 } });
+		expect(await scene.listed()).toHaveLength(400);
+		expect(await scene.backend.flows.list()).toMatchObject({ flows: [{ id: flow.id }] });
+	});
 }
