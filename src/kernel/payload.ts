@@ -13,6 +13,9 @@ export interface Payload {
 	ref?: string;
 }
 
+/** Bytes of others' results that are handed over together; of what goes beyond, only the size is told. */
+export const MOST_PASSED_BYTES = 1024 * 1024;
+
 export const JSON_CONTENT = "application/json";
 
 /** Up to here a payload sits inside its record. */

@@ -85,6 +85,9 @@ export class ServerMetrics implements EngineObserver {
 	]);
 	readonly #signals = this.#counter("signals_total", "Signals by what they did", ["effect"]);
 	readonly #frames = this.#counter("stream_frames_total", "Frames appended to streams, by mode", ["mode"]);
+	readonly #flowsMade = this.#counter("flows_created_total", "Flows that were made");
+	readonly #flowsEnded = this.#counter("flows_ended_total", "Flows by how they ended, again after a replay", ["state"]);
+	readonly #flowsCancelled = this.#counter("flow_cancels_total", "Cancels of flows, by policy", ["policy"]);
 	readonly #registered = this.#counter("workers_registered_total", "Worker instances that came to the registry");
 	readonly #expired = this.#counter("workers_expired_total", "Worker instances that were not heard again");
 	readonly #skipped = this.#counter(
@@ -171,7 +174,10 @@ export class ServerMetrics implements EngineObserver {
 			for (const { key, before, record } of unit.written)
 				if (recordTypeOf(key) === "worker" && record && before.length === 0) this.#registered.inc();
 		for (const { executionId, at, body } of unit.events) {
-			if (executionId === undefined) continue;
+			if (executionId === undefined) {
+				this.#flow(body);
+				continue;
+			}
 			const record = unit.writeOf(executionKey(executionId))?.record as ExecutionRecord | undefined;
 			if (record) this.#event(body, record, at);
 		}
@@ -201,6 +207,12 @@ export class ServerMetrics implements EngineObserver {
 		else if (type === "resumed") this.#resumes.inc({ by: String(by) });
 		const behavior = TIMED_OUT[type];
 		if (behavior && actor === SUSPENSION_TIMEOUT) this.#timeouts.inc({ behavior });
+	}
+
+	#flow({ type, state, policy }: EventBody): void {
+		if (type === "flow_created") this.#flowsMade.inc();
+		else if (type === "flow_ended") this.#flowsEnded.inc({ state: String(state) });
+		else if (type === "flow_cancel_requested") this.#flowsCancelled.inc({ policy: String(policy) });
 	}
 
 	#event(body: EventBody, record: ExecutionRecord, at: number): void {

@@ -141,6 +141,43 @@ test("examples/streaming-agent.ts is followed over a suspension and a new attemp
 	);
 });
 
+test("examples/flow-release.ts releases what two people agree on, and calls off what is broken", async () => {
+	expect(await output(".build/examples/flow-release.js")).toBe(
+		[
+			"deploying shop:1.0, as Ann and Bob said",
+			"verifying https://shop.1.0.example",
+			"1.0 completed: build completed, unit completed, browser completed, load completed, agree completed, deploy completed, verify completed",
+			"1.1 cancelled: build completed, unit failed, browser cancelled, load cancelled, agree skipped, deploy skipped, verify skipped",
+			"",
+		].join("\n"),
+	);
+});
+
+test("examples/flow-race.ts takes the first answer, and stops the others", async () => {
+	expect(await output(".build/examples/flow-race.js")).toBe(
+		[
+			"small won: Is it safe? Yes, says small.",
+			"small completed",
+			"large cancelled",
+			"huge cancelled",
+			"publish completed",
+			"the race completed, and the others said 1 and 1 of 5 words",
+			"",
+		].join("\n"),
+	);
+});
+
+test("examples/flow-map-reduce.ts goes over a thousand items, eight at a time, and adds them up", async () => {
+	expect(await output(".build/examples/flow-map-reduce.js")).toBe(
+		[
+			"completed: 1001 members",
+			"499500 words on 1000 pages, each counted once: true",
+			"never more than 8 at a time: true",
+			"",
+		].join("\n"),
+	);
+});
+
 describe("the README's terminals", () => {
 	const running: Program[] = [];
 	afterEach(async () => {

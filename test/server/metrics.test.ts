@@ -49,6 +49,23 @@ async function scrape(stand: Stand): Promise<(line: string) => number> {
 		Number(new RegExp(`^flowfabric_${line.replace(/[{}]/g, "\\$&")} ([\\d.e+-]+)$`, "m").exec(text)?.[1]);
 }
 
+test("metrics count flows that were made, cancelled and ended", async () => {
+	const stand = await Stand.open();
+	const { flows, leases } = stand.backend;
+	const nodes = [{ key: "a", kind: "job" }];
+	await flows.create({ nodes });
+	const [claimed] = await leases.claim({ workerId: "w", instanceId: "w-1" });
+	const { id: leaseId = "", epoch = 0 } = claimed?.lease ?? {};
+	await leases.complete(claimed?.id ?? "", { fence: { leaseId, epoch } });
+	const { id } = await flows.create({ nodes });
+	await flows.cancel(id, { policy: "cancel_all" }, { wait: true });
+	const after = await scrape(stand);
+	expect(after("flows_created_total")).toBe(2);
+	expect(after('flows_ended_total{state="completed"}')).toBe(1);
+	expect(after('flows_ended_total{state="cancelled"}')).toBe(1);
+	expect(after('flow_cancels_total{policy="cancel_all"}')).toBe(1);
+});
+
 test("metrics tell of lanes that are not open, until they are again", async () => {
 	const stand = await Stand.open();
 	const { lanes } = stand.connect().backend;

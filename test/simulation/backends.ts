@@ -5,6 +5,7 @@ import type { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import type { TickOutcome } from "../../src/kernel/ticking.ts";
 import type { AdmissionBugs } from "./admission-bugs.ts";
+import { type FlowBugs, plantInFlows } from "./flow-bugs.ts";
 import { plantInReaders, type StreamBugs } from "./stream-bugs.ts";
 import { plantInTokens, type SuspensionBugs } from "./suspension-bugs.ts";
 
@@ -19,7 +20,7 @@ export interface BackendBugs {
 /** The interface of an engine, with the bugs that are planted in it. */
 export function backendOn(
 	engine: Engine,
-	bugs: BackendBugs & AdmissionBugs & SuspensionBugs & StreamBugs,
+	bugs: BackendBugs & AdmissionBugs & SuspensionBugs & StreamBugs & FlowBugs,
 ): LocalBackend {
 	const backend = new LocalBackend({ engine, actor: "operator", retentionMs: 86_400_000 });
 	if (bugs.readsFromCache) remember(backend);
@@ -29,6 +30,7 @@ export function backendOn(
 	if (bugs.settledUnheld) settleLate(engine);
 	plantInTokens(engine, bugs);
 	plantInReaders(backend, bugs);
+	plantInFlows(backend, bugs);
 	return backend;
 }
 

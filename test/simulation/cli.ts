@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { plantedBugs, simulate, simulateFlows } from "./simulate.ts";
+import { plantedBugs, plantedFlowBugs, simulate, simulateFlows } from "./simulate.ts";
 
 /** npm run simulate -- [--seeds 20000] [--from 1] [--steps 300] [--bug "name or its beginning"] [--flows] */
 const { values } = parseArgs({
@@ -14,11 +14,12 @@ const { values } = parseArgs({
 const from = Number(values.from);
 const seeds = Number(values.seeds);
 const steps = Number(values.steps);
+const planted = values.flows ? plantedFlowBugs : plantedBugs;
 const bugName =
-	values.bug === undefined ? undefined : Object.keys(plantedBugs).find((name) => name.includes(values.bug ?? ""));
+	values.bug === undefined ? undefined : Object.keys(planted).find((name) => name.includes(values.bug ?? ""));
 if (values.bug !== undefined && bugName === undefined)
-	throw new Error(`--bug: must be one of ${Object.keys(plantedBugs).join("; ")}`);
-const bugs = bugName === undefined ? {} : plantedBugs[bugName];
+	throw new Error(`--bug: must be one of ${Object.keys(planted).join("; ")}`);
+const bugs = bugName === undefined ? {} : planted[bugName];
 
 const run = values.flows ? simulateFlows : simulate;
 

@@ -1,5 +1,5 @@
 import type { ExecutionRecord } from "../../src/kernel/records/execution.ts";
-import type { FlowRecord } from "../../src/kernel/records/flow.ts";
+import type { CancelPolicy, FlowRecord } from "../../src/kernel/records/flow.ts";
 import { type PublicState, publicState } from "../../src/kernel/state.ts";
 import { evaluate, type MemberEnd } from "../kernel/flow-evaluator.ts";
 import type { PlayedGraph } from "../kernel/flow-play.ts";
@@ -63,6 +63,8 @@ export function checkSettled(watched: WatchedFlow, flow: FlowRecord, busy: numbe
 		if (isNew && record.member.group.cancelsRemaining && !known.end && !flow.cancel)
 			for (const { from } of known.into) if (!watched.members.get(from)?.end) known.owed.add(from);
 		if (!isSettled) continue;
+		if (!known.end && flow.cancel && !obeys(record, flow.cancel.policy))
+			throw new Violation(`${watched.id}: ${known.key} is ${publicState(record)}, and the cancel was to reach it`);
 		const { satisfied, impossible } = record.member.group;
 		const isWaiting = record.eligibilityState === "blocked_by_dependencies";
 		if (isWaiting && isSatisfied) throw new Violation(`${watched.id}: ${known.key} waits, and its group is satisfied`);
@@ -81,6 +83,18 @@ export function checkSettled(watched: WatchedFlow, flow: FlowRecord, busy: numbe
 				throw new Violation(
 					`${watched.id}: ${watched.members.get(from)?.key} runs on, and ${known.key} needs it no more`,
 				);
+	}
+}
+
+/** Whether a member that has not ended is as the cancel of its flow wants it. */
+function obeys({ lifecyclePhase, cancel, blockingReason }: ExecutionRecord, policy: CancelPolicy): boolean {
+	switch (policy) {
+		case "cancel_all":
+			return lifecyclePhase === "active" && cancel !== null;
+		case "cancel_pending":
+			return lifecyclePhase === "active";
+		case "flow_only":
+			return lifecyclePhase !== "runnable" || blockingReason === "paused_by_flow_cancel";
 	}
 }
 

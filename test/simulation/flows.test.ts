@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { simulateFlows } from "./simulate.ts";
+import { plantedFlowBugs, simulateFlows } from "./simulate.ts";
 
 const SEEDS = 60;
 const STEPS = 150;
 const CHUNK = 20;
+/** Within so many a planted bug must be found. */
+const MOST_SEEDS = 500;
 
 /** What a run is about must come up in it, and not just now and then. */
 const COMMON = [
@@ -51,5 +53,14 @@ describe(`simulation of flows: ${SEEDS} seeds of ${STEPS} steps`, () => {
 		const counts = COMMON.map((what): [string, number] => [what, seen.get(what) ?? 0]);
 		process.stdout.write(`simulated flows: ${counts.map(([what, count]) => `${count} × ${what}`).join(", ")}\n`);
 		expect(counts.filter(([, count]) => count < SEEDS / 8)).toEqual([]);
+	});
+});
+
+describe("planted bugs of flows are found", () => {
+	test.each(Object.entries(plantedFlowBugs))("%s", { timeout: 600_000 }, async (name, bugs) => {
+		let seed = 1;
+		while (seed <= MOST_SEEDS && !(await simulateFlows(seed, STEPS, bugs))?.isViolation) seed += 1;
+		process.stdout.write(`planted bug "${name}": found after ${seed} seeds\n`);
+		expect(seed).toBeLessThanOrEqual(MOST_SEEDS);
 	});
 });

@@ -66,6 +66,25 @@ async function play(
 	}
 }
 
+/** Bugs of flows, which only histories of flows can show. */
+export const plantedFlowBugs: Record<string, Bugs> = {
+	"a member runs before its group is satisfied": { runsEarly: true },
+	"a member is skipped that could still run": { skipsEarly: true },
+	"what waits for a member does not hear of its end": { endUnheard: true },
+	"what a seal makes impossible waits on": { sealUnheard: true },
+	"an edge that comes late is not resolved": { lateEdgeUnresolved: true },
+	"what is passed on is the latest result": { latestResultPassed: true },
+	"a member that is replayed counts as ended": { replayNotCounted: true },
+	"a member starts after its flow was cancelled": { startsAfterCancel: true },
+	"a cancel does not reach the members": { cancelNotSpread: true },
+	"a replay opens nothing again": { replayReopensNothing: true },
+	"a flow does not fail with its members": { failureForgotten: true },
+	"to be needed no more is a failure": { sparedIsFailure: true },
+	"what is needed no more runs on": { remainingRunOn: true },
+	"edges stay behind when their flow goes": { edgesStayBehind: true },
+	"flows are read from a cache": { flowsFromCache: true },
+};
+
 /** Every bug that can be planted: what must hold, each broken in one place. */
 export const plantedBugs: Record<string, Bugs> = {
 	"1 only written records are checked": { checksOnlyWrites: true },

@@ -5,6 +5,7 @@ import { type AdmissionBugs, withAdmissionBugs } from "./admission-bugs.ts";
 import { type BackendBugs, backendOn } from "./backends.ts";
 import { Checker } from "./checker.ts";
 import { Cluster, type Heard, type Node } from "./cluster.ts";
+import { type FlowBugs, withFlowBugs } from "./flow-bugs.ts";
 import { IntermediateStates } from "./intermediate-states.ts";
 import { Random } from "./random.ts";
 import { type SchedulingBugs, withSchedulingBugs } from "./scheduling-bugs.ts";
@@ -22,6 +23,7 @@ export type Bugs = StoreBugs &
 	AdmissionBugs &
 	SuspensionBugs &
 	StreamBugs &
+	FlowBugs &
 	BackendBugs &
 	RunnerBugs;
 
@@ -89,7 +91,7 @@ export class Stage {
 		const engines = this.hot ? 3 : random.integer(1, 3);
 		const latencies = this.hot ? [0.5, 15, 25] : Array.from({ length: engines }, () => random.pick([0.2, 2, 15]));
 		const scheduling = withAdmissionBugs(withSchedulingBugs(simulatedKernel(bugs), bugs), bugs);
-		const rules = withStreamBugs(withSuspensionBugs(scheduling, bugs), bugs);
+		const rules = withFlowBugs(withStreamBugs(withSuspensionBugs(scheduling, bugs), bugs), bugs);
 		this.cluster = new Cluster(
 			this.network,
 			intermediate.recordIn(rules),

@@ -2,6 +2,7 @@ import type { ClaimingHow } from "../../contract/backend.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { FlowFabricError, refusalError } from "../../contract/errors.ts";
 import type { AdmissionTerms } from "../../kernel/admission/admitting.ts";
+import { carriedBytes } from "../../kernel/flows/members.ts";
 import { isGuardedQueue } from "../../kernel/placement.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import type { ClaimCommand, ClaimOutcome } from "../../kernel/rules/claim.ts";
@@ -227,7 +228,7 @@ export class ClaimDispatcher {
 				const executions = await this.#takeShares(claim, search, lane, shares, budget, taken.length === 0);
 				for (const execution of executions) {
 					taken.push(execution);
-					budget -= execution.input?.size ?? 0;
+					budget -= carriedBytes(execution);
 				}
 				if (search.overdue) return;
 				const { admission } = search;

@@ -1,5 +1,5 @@
 import type { ParentView } from "../../contract/replies.ts";
-import { JSON_CONTENT, type Payload } from "../../kernel/payload.ts";
+import { JSON_CONTENT, MOST_PASSED_BYTES, type Payload } from "../../kernel/payload.ts";
 import { type AttemptRecord, attemptKey } from "../../kernel/records/attempt.ts";
 import type { Attempt, ExecutionRecord, Failure } from "../../kernel/records/execution.ts";
 import type { PublicState } from "../../kernel/state.ts";
@@ -9,9 +9,6 @@ import { asValue, unpack } from "../payloads.ts";
 import { readRecords } from "./records.ts";
 
 /** What other work came to, as somebody is told who waited for it. */
-
-/** Bytes of results that are handed over together; of what goes beyond, only the size is told. */
-const MOST_BYTES = 1024 * 1024;
 
 /** Work that has ended, or not, and the attempt by which it did. */
 export interface Ending {
@@ -40,7 +37,7 @@ export async function endingViews(
 		const isBad = state === "failed" || state === "expired" || state === "cancelled";
 		failures.push(isBad ? (ended?.attempt?.failure ?? ended?.failure ?? undefined) : undefined);
 	}
-	let left = MOST_BYTES;
+	let left = MOST_PASSED_BYTES;
 	const carried = results.map((result) => {
 		const size = result?.size ?? 0;
 		if (size > left) return false;

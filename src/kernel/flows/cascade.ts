@@ -6,7 +6,7 @@ import { hasEnded, publicState } from "../state.ts";
 import type { FlowStep } from "./flow-step.ts";
 import { edgeStateAfter, isImpossible, isSatisfied } from "./groups.ts";
 import { endOf, inEdge, linksOf, outEdge, putInEdge, putOutEdge, putTasks } from "./member-links.ts";
-import { isBad, isWaitingForGroup } from "./members.ts";
+import { isBad, isWaitingForGroup, withPassed } from "./members.ts";
 import { askToStop, obeyCancel } from "./obeying.ts";
 import { startWaiting, stopWaiting } from "./waiting.ts";
 
@@ -99,18 +99,20 @@ export class Cascade {
 		const { tx, flow } = this.#step;
 		const down = tx.get(executionKey(edge.to));
 		if (!down?.member) return;
+		let { member: before } = down;
 		if (edge.passResultAs !== undefined && state === "satisfied") {
 			const entry = { from: upstream.id, passResultAs: edge.passResultAs, end: publicState(upstream) };
 			const attempt = upstream.attempt ? { attempt: upstream.attempt.index } : undefined;
 			putInEdge(tx, down.id, edge.place, { ...entry, ...attempt });
+			before = withPassed(before, upstream);
 		}
 		this.#step.tell({ type: "edge_resolved", edgeId: edge.id, from: upstream.member?.key, to: down.member.key, state });
-		const { group } = down.member;
+		const { group } = before;
 		const counted: Group =
 			state === "satisfied"
 				? { ...group, satisfied: group.satisfied + 1 }
 				: { ...group, impossible: group.impossible + 1 };
-		const member = { ...down.member, group: counted };
+		const member = { ...before, group: counted };
 		if (!isWaitingForGroup(down)) tx.put(executionKey(down.id), amendExecution(down, { member }));
 		else if (isSatisfied(counted)) this.release(down, member);
 		else if (flow.isSealed && isImpossible(counted)) this.skip(down, member);

@@ -133,6 +133,8 @@ export interface Member {
 	hasLinks?: true;
 	/** Some edge that leads to it passes a result. */
 	hasParents?: true;
+	/** Bytes of the results that have been passed to it, up to as many as a claim carries. */
+	passedBytes?: number;
 	/** Its own delay, which begins when its group is satisfied. */
 	delayMs?: number;
 	/** It ended badly, but somebody downstream wanted to know: the flow has not failed for that. */

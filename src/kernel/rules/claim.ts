@@ -2,6 +2,7 @@ import { type AdmissionStep, type AdmissionTerms, admit } from "../admission/adm
 import { isGuarded } from "../admission/guards.ts";
 import { Candidates } from "../candidates.ts";
 import { passesFlow } from "../flows/gate.ts";
+import { carriedBytes } from "../flows/members.ts";
 import { type Leasing, lease } from "../leasing.ts";
 import { canServe, type Offer } from "../matching.ts";
 import type { Outcome } from "../outcome.ts";
@@ -87,7 +88,7 @@ export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome 
 			continue;
 		}
 		const taken = executions.length + held.length;
-		bytes += record.input?.size ?? 0;
+		bytes += carriedBytes(record);
 		if (bytes > command.inputBudget && !(command.atLeastOne && taken === 0)) break;
 		const uuid = command.leaseUuids[taken];
 		if (uuid === undefined) break;
@@ -100,7 +101,7 @@ export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome 
 			held.push({ record: admission.record, score: candidates.score });
 			candidates.served();
 		} else {
-			bytes -= record.input?.size ?? 0;
+			bytes -= carriedBytes(record);
 			if (admission.step === "passed") continue;
 			blocked.push(admission);
 			candidates.setAside();

@@ -158,6 +158,7 @@ export function flowCancelCases(test: PublicCase): void {
 				terminalOutcome: "none",
 				attemptState: "pending_first_attempt",
 			});
+		expect((await scene.get(flow.idOf("b"))).blockingDetail).toMatch(/its flow was cancelled/);
 		expect(await scene.get(a.id)).toMatchObject({ publicState: "active" });
 		await scene.backend.leases.complete(a.id, { fence: a.fence });
 		expect(await scene.claim()).toEqual([]);

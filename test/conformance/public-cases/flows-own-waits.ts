@@ -220,4 +220,18 @@ export function flowOwnWaitCases(test: PublicCase): void {
 		const whole = await flowOf(scene, { budgets: ["team"], nodes: [{ key: "c", reserve: { team: { tokens: 1 } } }] });
 		expect((await whole.states()).c).toBe("waiting");
 	});
+
+	test("a member that waits says what for, and since when", async (scene) => {
+		const flow = await flowOf(scene, {
+			nodes: ["a", "b", "c", "z"],
+			edges: ["a > z", "b > z", "c > z"],
+			groups: [{ node: "z", policy: { quorum: 2 } }],
+		});
+		const since = scene.now;
+		await scene.clock.advance(1000);
+		await flow.complete("a");
+		const { blockingDetail, blockedAt } = await scene.get(flow.idOf("z"));
+		expect(blockingDetail).toBe("waiting for 2 of 3 upstreams: 1 satisfied, 2 to come");
+		expect(blockedAt).toBe(since);
+	});
 }

@@ -202,4 +202,19 @@ export function flowResultCases(test: PublicCase): void {
 		await flow.completeWith("a", 1);
 		expect(await flow.take("b")).toMatchObject({ parents: { x: { result: 1 } } });
 	});
+
+	test("a claim brings no more than 4 MiB of what is passed together, and at least one", async (scene) => {
+		const keys = Array.from({ length: 10 }, (_, n) => `n${n}`);
+		const nodes = ["a", ...keys.map((key) => ({ key, kind: "job" }))];
+		const flow = await flowOf(scene, { nodes, edges: keys.map((to) => `a > ${to} as x`) });
+		await flow.completeWith("a", textOf(MIB));
+		await scene.clock.settle();
+		const taken: number[] = [];
+		for (let left = 10; left > 0; left -= taken.at(-1) ?? left) {
+			const claimed = await scene.claim({ kinds: ["job"], max: 10 });
+			for (const { parents } of claimed) expect(parents?.x).toMatchObject({ size: MIB });
+			taken.push(claimed.length);
+		}
+		expect(taken).toEqual([4, 4, 2]);
+	});
 }
