@@ -1,5 +1,5 @@
 import type { FlowRecord } from "../records/flow.ts";
-import type { PublicState } from "../state.ts";
+import { ENDED_STATES, type PublicState } from "../state.ts";
 
 export const FLOW_STATES = ["open", "running", "blocked", "completed", "failed", "cancelled"] as const;
 export type FlowState = (typeof FLOW_STATES)[number];
@@ -12,5 +12,8 @@ export function flowStateOf(
 	if (outcome !== "") return outcome;
 	if ((counts.active ?? 0) > 0) return "running";
 	// More may come to what is not sealed yet.
-	return (counts.waiting ?? 0) > 0 || !isSealed ? "open" : "blocked";
+	if ((counts.waiting ?? 0) > 0 || !isSealed) return "open";
+	const hasOpen = Object.keys(counts).some((state) => !ENDED_STATES.has(state as PublicState));
+	// When all have ended, how the flow has is being worked out.
+	return hasOpen ? "blocked" : "running";
 }
