@@ -36,15 +36,24 @@ export async function flowLines(bench: FlowBench): Promise<Line[]> {
 			figures.push(pair);
 			progress(`  round ${round}: ${pair.figure.toFixed(0)} beside ${pair.beside.toFixed(0)}`);
 		}
-		const figure = median(figures.map((each) => each.figure));
-		const limit = median(figures.map((each) => each.beside));
-		return { figure, unit: "executions/s", store, partitions: at, limit };
+		return {
+			store,
+			partitions: at,
+			figure: median(figures.map((each) => each.figure)),
+			unit: "executions/s",
+			limit: median(figures.map((each) => each.beside)),
+			// Of each round by itself: the machine is not the same from one round to the next.
+			ratio: median(figures.map((each) => each.figure / each.beside)),
+		};
 	};
-	const chained = await measure(
-		partitions,
-		({ ff }) => chains(ff, FLOWS, LENGTH),
-		(target) => lifecycle(target, FLOWS * LENGTH),
-	);
+	const chained = (at: number) =>
+		measure(
+			at,
+			({ ff }) => chains(ff, FLOWS, LENGTH),
+			(target) => lifecycle(target, FLOWS * LENGTH),
+		);
+	const together = await chained(1);
+	const spread = partitions > 1 ? await chained(partitions) : undefined;
 	const fanned = await measure(
 		1,
 		({ ff }) => fan(ff, WIDTH),
@@ -53,14 +62,17 @@ export async function flowLines(bench: FlowBench): Promise<Line[]> {
 	const target = await bench.open(partitions);
 	const sibling = await quorum(target.ff, WIDTH);
 	await target.close();
-	const line = (scenario: string, { limit, ...measured }: typeof chained): Line => ({
+	const line = (scenario: string, { limit, ratio, ...measured }: typeof fanned, wanted?: string): Line => ({
 		scenario,
 		...measured,
-		against: { name: "independent", figure: limit, ratio: measured.figure / limit, wanted: "≥ 0.5" },
+		against: { name: "independent", figure: limit, ratio, ...(wanted === undefined ? undefined : { wanted }) },
 	});
+	const name = `${FLOWS} chains of ${LENGTH}`;
 	return [
-		line(`${FLOWS} chains of ${LENGTH}`, chained),
-		line(`1 → ${WIDTH} → 1`, fanned),
+		line(name, together, "≥ 0.5"),
+		// A flow stays where it is; independent work gathers in one partition at a time, so these are not the same work.
+		...(spread ? [line(`${name}, over all partitions`, spread)] : []),
+		line(`1 → ${WIDTH} → 1`, fanned, "≥ 0.5"),
 		{ scenario: `quorum 1 of ${WIDTH}, per sibling`, store, partitions, figure: sibling, unit: "ms" },
 	];
 }

@@ -1,5 +1,7 @@
 import { isGuarded } from "./admission/guards.ts";
 import { blockingCauseOf, pausingBudget } from "./blocking.ts";
+import { describeOpen, type OpenChildren } from "./children/describing.ts";
+import { isWaitingForChildren } from "./children/families.ts";
 import { describeUpstreams, type Upstream, waitsForGroup } from "./flows/describing.ts";
 import { canServe, describeLack, offersAll } from "./matching.ts";
 import { isClaimable } from "./placement.ts";
@@ -31,6 +33,7 @@ export const factsNeeded = (record: ExecutionRecord): Record<Exclude<keyof Facts
 	standing: isClaimable(record),
 	suspension: record.suspension !== null,
 	upstreams: waitsForGroup(record),
+	children: isWaitingForChildren(record),
 });
 
 /** What the workers that live in its namespace mean to an execution. There may be many: each is looked at once and let go. */
@@ -76,6 +79,8 @@ export interface Facts {
 	suspension?: SuspensionRecord;
 	/** Upstreams in its flow that have not ended, the first of them; given when needed. */
 	upstreams?: readonly Upstream[];
+	/** What it waits for of its children; given when needed. */
+	children?: OpenChildren;
 }
 
 /** A budget or quota that admits nothing more, and because of whom. */
@@ -109,7 +114,7 @@ export function explainRecord(record: ExecutionRecord, facts: Facts): Explained 
 
 function explainWaiting(
 	record: ExecutionRecord,
-	{ lane, workers, standing, refusals = [], upstreams = [] }: Facts,
+	{ lane, workers, standing, refusals = [], upstreams = [], children }: Facts,
 ): Explained {
 	const { live, able, missing, offered } = workers ?? new WorkersFor(record);
 	const reasons: string[] = [];
@@ -118,6 +123,7 @@ function explainWaiting(
 	// What set it aside and its turn are told below, as they are now.
 	if (!isClaimable(record) && cause === undefined) reasons.push(describeBlocking(record, lane));
 	if (record.member && upstreams.length > 0) reasons.push(describeUpstreams(record.member.group, upstreams));
+	if (children && children.first.length > 0) reasons.push(describeOpen(children));
 	for (const refusal of refusals) reasons.push(describeRefusal(refusal));
 	if (cause && !isRoute && refusals.length === 0)
 		reasons.push(`${cause} ${record.blockedOn} has room again; it is about to be released`);

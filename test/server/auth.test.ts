@@ -26,10 +26,24 @@ const reads = [
 	"GET /v1/quotas",
 	"GET /v1/quotas/:id",
 	"GET /v1/events",
+	"GET /v1/flows",
+	"GET /v1/flows/:id",
+	"GET /v1/flows/:id/wait",
+	"GET /v1/flows/:id/events",
 ];
-const submits = ["POST /v1/executions", "POST /v1/executions/batch"];
+const submits = [
+	"POST /v1/executions",
+	"POST /v1/executions/batch",
+	"POST /v1/flows",
+	"POST /v1/flows/:id/members",
+	"POST /v1/flows/:id/edges",
+	"PUT /v1/flows/:id/groups/:node",
+	"POST /v1/flows/:id/seal",
+	"POST /v1/flows/:id/cancel",
+];
 const cancels = ["POST /v1/executions/:id/cancel"];
 const operates = [
+	"DELETE /v1/flows/:id",
 	"POST /v1/executions/:id/replay",
 	"POST /v1/executions/:id/priority",
 	"POST /v1/executions/:id/tags",
@@ -70,6 +84,8 @@ const works = [
 	"POST /v1/executions/:id/release",
 	"POST /v1/executions/:id/progress",
 	"POST /v1/executions/:id/steps",
+	"POST /v1/executions/:id/children",
+	"POST /v1/executions/:id/wait-children",
 	"POST /v1/executions/:id/frames",
 	"POST /v1/executions/:id/usage",
 	"POST /v1/executions/:id/suspend",

@@ -98,3 +98,28 @@ test("a signal without a key, an approval and a resume are not sent again once t
 	// Whoever says it again learns that it is done.
 	await expect(calls.resume(id)).rejects.toMatchObject({ code: "execution_not_suspended" });
 });
+
+test("children are made once though the answer is lost, and the holder has them", async () => {
+	const stand = await Stand.open();
+	const { id, fence } = await stand.held();
+	const { ff, sent } = await losingFirstAnswers(stand);
+	const items = [1, 2].map((n) => ({ key: `c${n}`, kind: "job", lane: "kids" }));
+	const made = await ff.backend.leases.addChildren(id, { fence, items });
+	twice(sent, "/children");
+	const { executions } = await stand.backend.executions.list({ parentId: id });
+	expect(executions.map((each) => each.id).sort()).toEqual(made.map((each) => each.id).sort());
+});
+
+test("work that goes on, and is taken by another, before the answer arrives does not wait again", async () => {
+	const stand = await Stand.open();
+	const { id, fence } = await stand.held();
+	const { ff, sent } = await losingFirstAnswers(stand, async () => {
+		await stand.backend.leases.claim({ workerId: "w", instanceId: "w-2" });
+	});
+	expect(await ff.backend.leases.waitChildren(id, { fence, mode: "all" })).toEqual({ publicState: "waiting" });
+	twice(sent, "/wait-children");
+	expect(await stand.backend.executions.get(id)).toMatchObject({
+		publicState: "active",
+		lease: { instanceId: "w-2", epoch: 2 },
+	});
+});

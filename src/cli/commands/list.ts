@@ -12,6 +12,7 @@ interface Flags extends ServerFlags {
 	state?: PublicState;
 	kind?: string;
 	flow?: string;
+	parent?: string;
 	tag?: string;
 	createdAfter?: number;
 	createdBefore?: number;
@@ -30,6 +31,7 @@ export function addList(program: Command, context: CommandContext): void {
 		.option("--state <state>", `in this state: ${PUBLIC_STATES.join(", ")}`)
 		.option("--kind <kind>", "of this kind")
 		.option("--flow <id>", "members of this flow")
+		.option("--parent <id>", "children of this execution")
 		.option("--tag <key=value>", "with this tag", oneTagFlag)
 		.option("--created-after <time>", "created then or later: a time, or an age such as 2h", timeFlag)
 		.option("--created-before <time>", "created before then", timeFlag)
@@ -65,13 +67,14 @@ export function addList(program: Command, context: CommandContext): void {
 }
 
 function requestOf(flags: Flags): ListRequest {
-	const { namespace, lane, state, kind, flow, tag, createdAfter, createdBefore, limit, cursor } = flags;
+	const { namespace, lane, state, kind, flow, parent, tag, createdAfter, createdBefore, limit, cursor } = flags;
 	return {
 		...(namespace === undefined ? undefined : { namespace }),
 		...(lane === undefined ? undefined : { lane }),
 		...(state === undefined ? undefined : { state }),
 		...(kind === undefined ? undefined : { kind }),
 		...(flow === undefined ? undefined : { flowId: flow }),
+		...(parent === undefined ? undefined : { parentId: parent }),
 		...(tag === undefined ? undefined : { tag }),
 		...(createdAfter === undefined ? undefined : { createdAfter }),
 		...(createdBefore === undefined ? undefined : { createdBefore }),

@@ -60,7 +60,9 @@ export function graphOf(
 ): Graph {
 	const graph = orderGraph({
 		nodes: nodes.map(({ key }) => key),
-		edges: edges.map((edge) => ({ ...edge, on: edge.on ?? "success" })),
+		edges: edges.map(({ from, to, on = "success", passResultAs }) =>
+			passResultAs === undefined ? { from, to, on } : { from, to, on, passResultAs },
+		),
 		groups: groups.map(({ node, ...group }) => ({ node, ...givenGroup(group) })),
 		isSealed: sealed,
 	});

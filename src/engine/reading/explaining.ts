@@ -10,6 +10,7 @@ import { publicState } from "../../kernel/state.ts";
 import type { QueuePosition } from "../../store/port.ts";
 import { mapBounded } from "../bounded.ts";
 import type { Session } from "../calls/session.ts";
+import { openChildren } from "../children/open-children.ts";
 import { openUpstreams } from "../flows/open-upstreams.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { guardRefusals } from "./guard-refusals.ts";
@@ -37,6 +38,8 @@ export async function explain(session: Session, id: string): Promise<Explanation
 	const suspension = needed.suspension ? await suspensionOf(session, record) : undefined;
 	if (suspension) facts.suspension = suspension;
 	if (needed.upstreams) facts.upstreams = await openUpstreams(session, record, runner);
+	const children = needed.children ? await openChildren(session, record) : undefined;
+	if (children) facts.children = children;
 	const { reasons, ...explained } = explainRecord(record, facts);
 	return {
 		id,

@@ -26,8 +26,7 @@ export interface WholeFlow {
 export function auditFlow({ flow, progress, members }: WholeFlow): string[] {
 	const problems: string[] = [];
 	const tell = (problem: string) => problems.push(`flow ${flow.id} ${problem}`);
-	const byId = new Map(members.map((member) => [member.entry.executionId, member]));
-	if (byId.size !== flow.nodes) tell(`has ${byId.size} members instead of ${flow.nodes}`);
+	if (members.length !== flow.nodes) tell(`has ${members.length} members instead of ${flow.nodes}`);
 	const counted: Record<string, number> = {};
 	let ended = 0;
 	let bad = 0;
@@ -45,24 +44,21 @@ export function auditFlow({ flow, progress, members }: WholeFlow): string[] {
 		tell(`counts ${JSON.stringify(progress.states)} of members that are ${JSON.stringify(counted)}`);
 	if (ended !== progress.ended || bad !== progress.bad)
 		tell(`counts ${progress.ended} ended members, ${progress.bad} of them badly, instead of ${ended} and ${bad}`);
-	for (const problem of edgeProblems(flow, members, byId)) tell(problem);
+	for (const problem of edgeProblems(flow, members)) tell(problem);
 	if (isOver(flow, progress, ended)) tell("has not ended although all its members have");
 	return problems;
 }
 
-function edgeProblems(
-	flow: FlowRecord,
-	members: readonly WholeMember[],
-	byId: ReadonlyMap<string, WholeMember>,
-): string[] {
+function edgeProblems(flow: FlowRecord, members: readonly WholeMember[]): string[] {
 	// While edges are being opened again, some of what they counted for has yet to be taken back.
 	if (members.some(({ links }) => links.reopenFrom >= 0)) return [];
 	const problems: string[] = [];
+	const stateAt = edgeStates(members);
 	for (const { entry, record, in: ins } of members) {
 		if (!record?.member) continue;
 		const { group } = record.member;
-		const states = ins.map(({ from }, place) => stateOfEdge(byId.get(from), entry.executionId, place));
-		if (states.includes("absent")) problems.push(`has an edge to ${entry.key} that its upstream knows nothing of`);
+		const states = ins.map(({ from }, place) => stateAt.get(placeName(from, entry.executionId, place)));
+		if (states.includes(undefined)) problems.push(`has an edge to ${entry.key} that its upstream knows nothing of`);
 		const satisfied = states.filter((state) => state === "satisfied").length;
 		const impossible = states.filter((state) => state === "impossible").length;
 		if (group.edges !== ins.length || group.satisfied !== satisfied || group.impossible !== impossible)
@@ -79,12 +75,18 @@ function edgeProblems(
 	return problems;
 }
 
-function stateOfEdge(upstream: WholeMember | undefined, to: string, place: number): EdgeState | "open" | "absent" {
-	const index = upstream?.out.findIndex((edge) => edge.to === to && edge.place === place) ?? -1;
-	const edge = upstream?.out[index];
-	if (!edge || !upstream?.record) return "absent";
-	return edgeStateOf(edge, index, upstream.record, upstream.links) ?? "open";
+/** What became of each edge, by its two ends and its place. */
+function edgeStates(members: readonly WholeMember[]): Map<string, EdgeState | "open"> {
+	const states = new Map<string, EdgeState | "open">();
+	for (const { entry, record, links, out } of members)
+		for (const [index, edge] of out.entries()) {
+			const state = record && edgeStateOf(edge, index, record, links);
+			states.set(placeName(entry.executionId, edge.to, edge.place), state ?? "open");
+		}
+	return states;
 }
+
+const placeName = (from: string, to: string, place: number): string => `${from} ${to} ${place}`;
 
 const isOver = (flow: FlowRecord, { busy }: FlowProgressRecord, ended: number): boolean =>
 	flow.outcome === "" &&

@@ -65,33 +65,40 @@ export function orderGraph({ nodes, edges, groups, isSealed }: GivenGraph): Grap
 	return {
 		order,
 		groups: order.map((n) => made[n] ?? noGroup),
-		edges: placed.map((edge) => ({ ...edge, from: placeOf[edge.from] ?? 0, to: placeOf[edge.to] ?? 0 })),
+		edges: placed.map(({ from, to, on, passResultAs }) =>
+			edgeBetween(placeOf[from] ?? 0, placeOf[to] ?? 0, on, passResultAs),
+		),
 	};
 }
 
+/** Of these there may be half a million: nothing is made for one that need not be. */
 function placeEdges(edges: readonly GivenEdge[], places: ReadonlyMap<string, number>): PlacedEdge[] | Refusal {
-	const seen = new Map<string, GivenEdge>();
+	const seen = new Map<number, GivenEdge>();
 	const names = new Set<string>();
 	const placed: PlacedEdge[] = [];
 	for (const [n, edge] of edges.entries()) {
-		const { from, to, passResultAs } = edge;
-		const field = `edges[${n}]`;
+		const { from, to, on, passResultAs } = edge;
 		const [upstream, downstream] = [places.get(from), places.get(to)];
-		if (upstream === undefined) return refuse("unknown_node", { field: `${field}.from`, node: from });
-		if (downstream === undefined) return refuse("unknown_node", { field: `${field}.to`, node: to });
-		if (upstream === downstream) return refuse("self_edge", { field, node: from });
-		const pair = `${upstream},${downstream}`;
+		if (upstream === undefined) return refuse("unknown_node", { field: `edges[${n}].from`, node: from });
+		if (downstream === undefined) return refuse("unknown_node", { field: `edges[${n}].to`, node: to });
+		if (upstream === downstream) return refuse("self_edge", { field: `edges[${n}]`, node: from });
+		const pair = upstream * places.size + downstream;
 		const known = seen.get(pair);
 		if (known && isSameEdge(known, edge)) continue;
-		if (known) return refuse("duplicate_edge", { field, from, to });
+		if (known) return refuse("duplicate_edge", { field: `edges[${n}]`, from, to });
 		seen.set(pair, edge);
-		const name = passResultAs === undefined ? undefined : `${downstream},${passResultAs}`;
-		if (name !== undefined && names.has(name)) return refuse("duplicate_result_name", { field, to, passResultAs });
-		if (name !== undefined) names.add(name);
-		placed.push({ ...edge, from: upstream, to: downstream });
+		if (passResultAs !== undefined) {
+			const name = `${downstream},${passResultAs}`;
+			if (names.has(name)) return refuse("duplicate_result_name", { field: `edges[${n}]`, to, passResultAs });
+			names.add(name);
+		}
+		placed.push(edgeBetween(upstream, downstream, on, passResultAs));
 	}
 	return placed;
 }
+
+const edgeBetween = (from: number, to: number, on: EdgeCondition, passResultAs: string | undefined): PlacedEdge =>
+	passResultAs === undefined ? { from, to, on } : { from, to, on, passResultAs };
 
 export const isSameEdge = (
 	a: Pick<GivenEdge, "on" | "passResultAs">,
@@ -113,11 +120,9 @@ function makeGroups(
 		given.add(node);
 		made[place] = { ...noGroup, ...group };
 	}
-	for (const { to } of edges) {
-		const group = made[to] ?? noGroup;
-		made[to] = { ...group, edges: group.edges + 1 };
-	}
-	return made;
+	const counts = new Array<number>(nodes).fill(0);
+	for (const { to } of edges) counts[to] = (counts[to] ?? 0) + 1;
+	return made.map((group, n) => (counts[n] ? { ...group, edges: counts[n] } : group));
 }
 
 /** Those that nothing waiting leads to, first given first; whatever stands in a circle, or behind one, is left out. */

@@ -594,6 +594,17 @@ export function childrenWaitCases(test: PublicCase): void {
 		expect((await scene.take({ lanes: [KIDS] })).id).toBe(id);
 	});
 
+	test("why it does not go on is explained, with those that are not done", async (scene) => {
+		const held = await parent(scene);
+		await addIds(scene, held, 13);
+		await end(scene);
+		await scene.take({ lanes: [KIDS] });
+		await wait(scene, held);
+		const { reasons, summary } = await scene.backend.executions.explain(held.id);
+		expect(summary).toBe("waiting for all of 13 children");
+		expect(reasons[1]).toMatch(/^not done yet: c1 \(active\), c2 \(waiting\), .* c10 \(waiting\) and 2 more$/);
+	});
+
 	test("what happens is told in the history of the parent", async (scene) => {
 		const held = await parent(scene);
 		await addIds(scene, held, 1);
