@@ -140,8 +140,11 @@ export class FlowAtWork {
 }
 
 function stateBy({ counts, sealed }: FlowView): FlowView["state"] {
-	if (counts.active) return "running";
-	return counts.waiting || !sealed ? "open" : "blocked";
+	const { completed, failed, cancelled, expired, skipped, ...open } = counts;
+	if (open.active) return "running";
+	if (open.waiting || !sealed) return "open";
+	// When all have ended, how the flow has is being worked out.
+	return Object.keys(open).length > 0 ? "blocked" : "running";
 }
 
 export async function flowOf(scene: Scene, given: DrawnFlow): Promise<FlowAtWork> {

@@ -1,6 +1,6 @@
 import type { ExecutionRecord } from "../../src/kernel/records/execution.ts";
 import type { CancelPolicy, FlowRecord } from "../../src/kernel/records/flow.ts";
-import { type PublicState, publicState } from "../../src/kernel/state.ts";
+import { hasEnded, type PublicState, publicState } from "../../src/kernel/state.ts";
 import { evaluate, type MemberEnd } from "../kernel/flow-evaluator.ts";
 import type { PlayedGraph } from "../kernel/flow-play.ts";
 import { Violation } from "./violation.ts";
@@ -17,7 +17,9 @@ export function summaryOf({ members, isSealed }: WatchedFlow, flow: FlowRecord, 
 	const states = records.map(publicState).sort();
 	for (const state of states) counts[state] = (counts[state] ?? 0) + 1;
 	const { outcome, nodes: nodeCount, edges: edgeCount, revision } = flow;
-	const living = counts.active ? "running" : counts.waiting || !isSealed ? "open" : "blocked";
+	const isOver = records.every(hasEnded);
+	const waiting = counts.waiting || !isSealed ? "open" : isOver ? "running" : "blocked";
+	const living = counts.active ? "running" : waiting;
 	return { state: outcome || living, counts, nodeCount, edgeCount, revision, sealed: isSealed };
 }
 
