@@ -154,6 +154,18 @@ describe("a flow", () => {
 		expect(play.progress).toMatchObject({ busy: 0, bad: 0 });
 	});
 
+	test("tells why a member was given up after it was replayed too", () => {
+		const play = new FlowPlay({ nodes: ["a"], isSealed: false });
+		for (let lapses = 0; play.state("a") === "waiting" && lapses < 200; lapses++) {
+			play.claimAll();
+			play.now += 2e9;
+			play.settle();
+		}
+		play.run({ op: "replay", executionId: play.ids.get("a") ?? "", actor: "op" });
+		expect(play.record("a").failure).toBeNull();
+		expect(play.record("a").attempt?.failure).toMatchObject({ reason: "max_reclaims_exceeded" });
+	});
+
 	test("lets nothing be replayed that would wait for what can never be", () => {
 		const play = new FlowPlay({ nodes: ["a", "b"], edges: [{ from: "a", to: "b" }] });
 		play.cancel("b");
