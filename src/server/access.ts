@@ -11,7 +11,7 @@ const OPERATE: readonly Role[] = ["operator", "admin"];
 const CANCEL: readonly Role[] = ["submitter", "worker", "operator", "admin"];
 
 /** Like submitting, but it is written down who did it. */
-const CANCEL_FLOW: readonly Role[] = ["submitter", "operator", "admin"];
+const END_FLOW: readonly Role[] = ["submitter", "operator", "admin"];
 
 const REMOVE_WORKER: readonly Role[] = ["worker", "operator", "admin"];
 const ADMIN: readonly Role[] = ["admin"];
@@ -83,8 +83,8 @@ export const ACCESS = {
 	"POST /v1/flows/:id/edges": SUBMIT,
 	"PUT /v1/flows/:id/groups/:node": SUBMIT,
 	"POST /v1/flows/:id/seal": SUBMIT,
-	"POST /v1/flows/:id/cancel": CANCEL_FLOW,
-	"DELETE /v1/flows/:id": OPERATE,
+	"POST /v1/flows/:id/cancel": END_FLOW,
+	"DELETE /v1/flows/:id": END_FLOW,
 
 	"GET /v1/lanes": READ,
 	"PATCH /v1/lanes/:lane": OPERATE,

@@ -40,10 +40,10 @@ const submits = [
 	"PUT /v1/flows/:id/groups/:node",
 	"POST /v1/flows/:id/seal",
 	"POST /v1/flows/:id/cancel",
+	"DELETE /v1/flows/:id",
 ];
 const cancels = ["POST /v1/executions/:id/cancel"];
 const operates = [
-	"DELETE /v1/flows/:id",
 	"POST /v1/executions/:id/replay",
 	"POST /v1/executions/:id/priority",
 	"POST /v1/executions/:id/tags",
