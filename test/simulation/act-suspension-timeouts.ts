@@ -10,7 +10,9 @@ export async function suspensionTimeouts(calm: Calm): Promise<void> {
 	const { random, cluster, world } = stage;
 	const tenant = stage.someTenant();
 	const waiting = new Map<TimeoutBehavior, string>();
-	for (const timeoutBehavior of TIMEOUT_BEHAVIORS) {
+	// What is resumed can be claimed: it comes last, so that it stands before nothing that is yet to be.
+	const behaviors = [...TIMEOUT_BEHAVIORS.filter((behavior) => behavior !== "resume"), "resume" as const];
+	for (const timeoutBehavior of behaviors) {
 		const [id = ""] = await calm.submit(tenant, 1, {});
 		const fence = await calm.claimOne(tenant, id);
 		await stage.answer((backend) =>
