@@ -62,7 +62,14 @@ describe("what a suspension waits for", () => {
 describe("why an execution does not run", () => {
 	it("needs workers only while it waits, and its place in line only while it can be claimed", () => {
 		const needed = (fields: Partial<ExecutionRecord>) => factsNeeded(record(fields));
-		const none = { workers: false, standing: false, refusals: false, suspension: false, upstreams: false };
+		const none = {
+			workers: false,
+			standing: false,
+			refusals: false,
+			suspension: false,
+			upstreams: false,
+			children: false,
+		};
 		expect(needed(eligible(first))).toEqual({ ...none, workers: true, standing: true });
 		expect(needed(granted(first))).toEqual({ ...none, workers: true });
 		expect(needed(delayed("waiting_for_delay", first))).toEqual({ ...none, workers: true });

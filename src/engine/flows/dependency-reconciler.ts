@@ -12,7 +12,7 @@ import { readWholeFlow } from "./whole-flow.ts";
 const CALLS_PER_PASS = 200;
 const FLOWS_AT_ONCE = 100;
 /** Partitions in which nothing has happened since the start that a pass looks at. */
-const FIRST_LOOKS = 8;
+const FIRST_LOOKS = 4;
 
 export interface DependencyReconcilerOptions {
 	runners: readonly PartitionRunner[];
