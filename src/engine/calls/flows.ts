@@ -110,22 +110,21 @@ export class LocalFlows implements FlowCalls {
 		const given = nodeOfFlow(node, flow, context);
 		engine.nameLimits.check(context.slot % context.partitions, given.work);
 		await engine.guards.directory.check(given.work);
-		await this.#keys.hold(id, [given]);
 		const added = await this.#addMember(id, given);
 		if (added.created) engine.flowGraphs.grew(id, added.revision);
+		// Of two who add the same at once, the key must stand for the one that was.
+		else await this.#keys.hold(id, [{ ...given, work: { ...given.work, executionId: added.executionId } }]);
 		return added;
 	}
 
 	async #addMember(flowId: string, node: NodeOfFlow): Promise<AddedMember> {
 		const { actor } = this.#session.caller;
 		try {
+			await this.#keys.hold(flowId, [node]);
 			const { ok: _, ...added } = await this.#run("addMember", { op: "addMember", flowId, node, actor });
-			// Of two who add the same at once, the key must stand for the one that was.
-			const { executionId } = added;
-			if (!added.created && node.work.idempotencyKey)
-				await this.#keys.hold(flowId, [{ ...node, work: { ...node.work, executionId } }]);
 			return added;
 		} catch (error) {
+			// What was refused is not there; of anything else that is not known.
 			if (error instanceof FlowFabricError && !error.retryable) await this.#keys.free([node]);
 			throw error;
 		}

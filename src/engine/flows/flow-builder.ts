@@ -130,14 +130,23 @@ export class FlowBuilder {
 					actor,
 				});
 		} catch (error) {
-			// If it cannot be, its time will be over before long.
-			await this.#session.runOn(runner, "dropFlow", { op: "dropFlow", flowId, actor }).catch(() => {});
-			await this.#keys.free(keyed);
+			await this.#giveUp(runner, flowId, actor, keyed);
 			throw error;
 		}
 		for (;;) {
 			const { unshown } = await this.#session.runOn(runner, "showFlow", { op: "showFlow", flowId, actor });
 			if (unshown === 0) return;
+		}
+	}
+
+	/** If it cannot be given up, its time will be over before long, and its keys are freed by whoever comes upon them. */
+	async #giveUp(runner: PartitionRunner, flowId: string, actor: string, keyed: readonly NodeOfFlow[]): Promise<void> {
+		try {
+			const { isGone } = await this.#session.runOn(runner, "dropFlow", { op: "dropFlow", flowId, actor });
+			// Keys of members that are there stay theirs.
+			if (isGone) await this.#keys.free(keyed);
+		} catch {
+			// The error that it is given up for says more.
 		}
 	}
 

@@ -35,14 +35,9 @@ export class MemberKeys {
 		this.#session = session;
 	}
 
-	/** Holds the keys of nodes, all or none. */
+	/** Holds the keys of nodes. Whoever gives up making them frees them. */
 	async hold(flowId: string, nodes: readonly NodeOfFlow[]): Promise<void> {
-		try {
-			await mapBounded(nodes, IN_FLIGHT, (node) => this.#holdOne(flowId, node));
-		} catch (error) {
-			await this.free(nodes);
-			throw error;
-		}
+		await mapBounded(nodes, IN_FLIGHT, (node) => this.#holdOne(flowId, node));
 	}
 
 	/** Lets go of the keys of nodes that were not made after all. What cannot be freed is, when its flow is gone. */

@@ -79,9 +79,11 @@ export interface DropFlowCommand {
 	actor: string;
 }
 
-/** Gives up a flow that is not whole yet. */
-export function dropFlow(tx: Tx, { flowId, actor }: DropFlowCommand, now: number): Outcome {
+/** Gives up a flow that is not whole yet. One that is after all, since only the answer to its last part was lost, stays. */
+export function dropFlow(tx: Tx, { flowId, actor }: DropFlowCommand, now: number): Outcome<{ isGone: boolean }> {
 	const flow = tx.get(flowKey(flowId));
-	if (flow && flow.buildUntil > 0) removeFlow(new FlowStep(tx, flow, { now, actor }));
-	return { ok: true };
+	if (!flow || flow.removing) return { ok: true, isGone: true };
+	if (flow.buildUntil === 0) return { ok: true, isGone: false };
+	removeFlow(new FlowStep(tx, flow, { now, actor }));
+	return { ok: true, isGone: true };
 }
