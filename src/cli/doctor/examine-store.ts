@@ -1,6 +1,6 @@
 import { openStoreAt } from "../../library/open.ts";
 import type { CommandContext } from "../command-context.ts";
-import { oneLine } from "../format/table.ts";
+import { oneLine } from "../format/text.ts";
 import { withoutPassword } from "../settings/values.ts";
 import { auditStore, type Sorted } from "./audit.ts";
 import type { Findings } from "./findings.ts";

@@ -64,6 +64,11 @@ export function duration(text: string): number | undefined {
 	return match && unit !== undefined ? Math.round(Number(match[1]) * unit) : undefined;
 }
 
+/** What people mean by a number alone differs, so it is asked for. Nothing is nothing in any unit. */
+export const lacksUnit = (text: string): boolean => /^\d+(?:\.\d+)?$/.test(text) && Number(text) !== 0;
+
+export const unitAsked = (text: string): string => `needs a unit: ${text}s, ${text}m or ${text}h?`;
+
 /** A store's URL without the password in it. */
 export function withoutPassword(url: string): string {
 	return url.replace(/^([a-z+]+:\/\/[^/@:]*):.*@/is, "$1:***@");
