@@ -32,7 +32,17 @@ export interface RunOptions {
 
 /** Runs one command line in this process. */
 export async function runHere(args: readonly string[], options: RunOptions = {}): Promise<Said> {
-	const { env = {}, stdin = "", tty = false, columns = 120, types = false, typesWhen, onOut = () => {}, onErr = () => {}, stop } = options;
+	const {
+		env = {},
+		stdin = "",
+		tty = false,
+		columns = 120,
+		types = false,
+		typesWhen,
+		onOut = () => {},
+		onErr = () => {},
+		stop,
+	} = options;
 	const said = { out: "", err: "" };
 	const code = await runCommandLine(args, {
 		stdout: {

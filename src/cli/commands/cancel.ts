@@ -21,7 +21,8 @@ export function addCancel(program: Command, context: CommandContext): void {
 		)
 		.option("--reason <text>", "why; kept and shown")
 		.option("--grace <duration>", "how long its worker may take (30s)", durationFlag)
-		.option("--force", "do not wait for its worker");
+		.option("--force", "do not wait for its worker")
+		.option("--blocking-reason <reason>", "filter: blocked for this reason, as list --reason has them");
 	asksServer(withBulk(command)).action((given: string | undefined, { reason, force, grace, ...flags }: Flags) => {
 		const id = oneOrMany(given, flags, "cancel");
 		if (id === undefined) {

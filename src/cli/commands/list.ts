@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { ListRequest } from "../../contract/executions.ts";
+import { BLOCKING_REASONS } from "../../kernel/state.ts";
 import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags, withFullIds } from "../connection.ts";
 import { type FilterFlags, filterOf, withFilter } from "../filter-flags.ts";
@@ -8,6 +9,7 @@ import { printExecutions } from "../format/execution.ts";
 import type { Terminal } from "../terminal.ts";
 
 interface Flags extends ServerFlags, FilterFlags {
+	reason?: NonNullable<ListRequest["reason"]>;
 	limit?: number;
 	cursor?: string;
 	all?: boolean;
@@ -20,6 +22,7 @@ export function addList(program: Command, context: CommandContext): void {
 			.summary("list executions, newest first")
 			.description("Lists executions, newest first, a page at a time."),
 	)
+		.option("--reason <reason>", `blocked for this reason: ${BLOCKING_REASONS.slice(1).join(", ")}`)
 		.option("--limit <number>", "most on a page", numberFlag(1, 1000))
 		.option("--cursor <cursor>", "go on where the page before this one ended")
 		.option("--all", "every page, one after the other");
@@ -44,6 +47,7 @@ export function addList(program: Command, context: CommandContext): void {
 	);
 	examples(command, [
 		"flowfabric list --state failed --limit 20",
+		"flowfabric list --state open --reason waiting_for_capable_worker",
 		"flowfabric list --kind report --tag customer=acme --created-after 2h",
 		"flowfabric list --lane media --all",
 		"flowfabric list --all --json | jq -r .id",
@@ -56,9 +60,10 @@ function tellMore(terminal: Terminal, rows: number, nextCursor: string | undefin
 	if (rows > 0 && terminal.shortensIds) terminal.note("Ids are shortened; --full-ids shows them whole.");
 }
 
-function requestOf({ limit, cursor, ...flags }: Flags): ListRequest {
+function requestOf({ limit, cursor, reason, ...flags }: Flags): ListRequest {
 	return {
 		...filterOf(flags),
+		...(reason === undefined ? undefined : { reason }),
 		...(limit === undefined ? undefined : { limit }),
 		...(cursor === undefined ? undefined : { cursor }),
 	};
