@@ -4,6 +4,7 @@ import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import { type LaneRecord, laneDefaults, laneKey } from "../../kernel/records/lane.ts";
 import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
+import { addDetails } from "./details.ts";
 import { executionView } from "./views.ts";
 
 export interface Found {
@@ -11,9 +12,13 @@ export interface Found {
 	runner: PartitionRunner;
 }
 
-export async function show(session: Session, found: Found): Promise<Execution> {
+/** One execution, with what lists leave out. */
+export async function showWhole(session: Session, found: Found): Promise<Execution> {
 	const [shown] = await showAll(session, [found]);
-	return shown as Execution;
+	const view = shown as Execution;
+	const { record, runner } = found;
+	await addDetails(runner, record.id, [{ view, failure: record.failure }]);
+	return view;
 }
 
 /** Whether work that waits is held by its lane is not written on it: the copies of the lanes tell, one read a partition. */
