@@ -10,6 +10,8 @@ import { executionView } from "./views.ts";
 export interface Found {
 	record: ExecutionRecord;
 	runner: PartitionRunner;
+	/** The copy of its lane that it was found by. */
+	lane?: LaneRecord;
 }
 
 /** One execution, with what lists leave out. */
@@ -21,11 +23,16 @@ export async function showWhole(session: Session, found: Found): Promise<Executi
 	return view;
 }
 
-/** Whether work that waits is held by its lane is not written on it: the copies of the lanes tell, one read a partition. */
 export async function showAll(session: Session, found: readonly Found[]): Promise<Execution[]> {
+	const laneOf = await lanesBeside(session, found);
+	return found.map((each) => executionView(each.record, laneOf(each), each.runner.time.now()));
+}
+
+/** Whether work that waits is held by its lane is not written on it: the copies of the lanes tell, one read a partition. */
+export async function lanesBeside(session: Session, found: readonly Found[]): Promise<(found: Found) => LaneRecord> {
 	const wanted = new Map<PartitionRunner, Set<string>>();
-	for (const { record, runner } of found) {
-		if (!isClaimable(record)) continue;
+	for (const { record, runner, lane } of found) {
+		if (lane || !isClaimable(record)) continue;
 		const keys = wanted.get(runner) ?? new Set();
 		wanted.set(runner, keys.add(laneKey(record.namespace, record.lane)));
 	}
@@ -35,10 +42,8 @@ export async function showAll(session: Session, found: readonly Found[]): Promis
 			copies.set(runner, await readLanes(session, runner, [...keys]));
 		}),
 	);
-	return found.map(({ record, runner }) => {
-		const copy = copies.get(runner)?.get(laneKey(record.namespace, record.lane));
-		return executionView(record, copy ?? laneDefaults, runner.time.now());
-	});
+	return ({ record, runner, lane }) =>
+		lane ?? copies.get(runner)?.get(laneKey(record.namespace, record.lane)) ?? laneDefaults;
 }
 
 /** A partition's copies of lanes that were ever changed. */
