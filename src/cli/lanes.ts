@@ -1,9 +1,9 @@
 import type { Backend } from "../contract/backend.ts";
+import { nearestName } from "../contract/nearest-name.ts";
 import type { LaneView } from "../contract/replies.ts";
 import { canAsk, isConfirmed } from "./asking.ts";
 import type { CommandContext } from "./command-context.ts";
 import { MisuseError } from "./exit-codes.ts";
-import { nearest } from "./nearest.ts";
 import { allPages, WHOLE_PAGE } from "./pages.ts";
 
 type Tenant = { namespace?: string };
@@ -28,14 +28,11 @@ export async function knownLane(
 	const all = await allLanes(backend, namespace === undefined ? {} : { namespace });
 	const found = all.find((each) => each.lane === lane);
 	if (found || yes) return found;
-	const likely = nearest(
-		lane,
-		all.map((each) => each.lane),
-	);
-	const meant = likely === undefined ? "" : `; did you mean ${likely}?`;
+	const known = all.map((each) => each.lane);
+	const meant = known.length === 0 ? "" : `; the nearest is ${nearestName(lane, known)}`;
 	const problem = `there is no lane ${lane} in namespace ${namespace ?? "default"}${meant}`;
-	if (json || !canAsk(context)) throw new MisuseError(`${problem}${meant ? "" : ";"} --yes does it all the same`);
-	context.terminal.note(`${problem[0]?.toUpperCase()}${problem.slice(1)}${meant ? "" : "."}`);
+	if (json || !canAsk(context)) throw new MisuseError(`${problem}; --yes goes on all the same`);
+	context.terminal.note(`${problem[0]?.toUpperCase()}${problem.slice(1)}.`);
 	if (await isConfirmed(context, "Go on all the same?")) return undefined;
 	context.terminal.note("Nothing was done.");
 	context.end("stopped");

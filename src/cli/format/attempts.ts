@@ -1,7 +1,7 @@
 import type { AttemptView } from "../../contract/replies.ts";
 import type { Style, Terminal } from "../terminal.ts";
+import { printFailureDetail } from "./failure.ts";
 import { type Column, tableLines } from "./table.ts";
-import { cutText, oneLine } from "./text.ts";
 import { length, relative } from "./times.ts";
 
 /** What the states of an attempt are called on a screen. */
@@ -15,9 +15,6 @@ const STATES: Record<AttemptView["state"], { text: string; style: Style }> = {
 };
 
 const WHY_LOST = "its worker was not heard of in time";
-const INDENT = "    ";
-/** Lines of a stack that a screen has room for. */
-const MOST_LINES = 12;
 
 /** A line for each attempt, and below it what its handler threw. */
 export function printAttempts(terminal: Terminal, attempts: readonly AttemptView[], now: number): void {
@@ -38,21 +35,11 @@ export function printAttempts(terminal: Terminal, attempts: readonly AttemptView
 	terminal.print(heading);
 	attempts.forEach((attempt, n) => {
 		terminal.print(rows[n]);
-		for (const line of detailLines(terminal, attempt)) terminal.print(INDENT + terminal.style("dim", line));
+		if (attempt.failure?.detail) printFailureDetail(terminal, attempt.failure.detail);
 	});
 }
 
 function whyOf({ state, failure }: AttemptView): string {
 	if (failure) return `${failure.reason} (${failure.category})`;
 	return state === "interrupted_reclaimed" ? WHY_LOST : "";
-}
-
-function detailLines(terminal: Terminal, { failure }: AttemptView): string[] {
-	const { detail } = (failure ?? {}) as { detail?: string };
-	if (!detail) return [];
-	const lines = detail.trimEnd().split("\n").map(oneLine);
-	const { columns } = terminal;
-	if (columns === undefined) return lines;
-	const shown = lines.slice(0, MOST_LINES).map((line) => cutText(line, columns - INDENT.length));
-	return lines.length > MOST_LINES ? [...shown, `… ${lines.length - MOST_LINES} more lines; --json has all`] : shown;
 }
