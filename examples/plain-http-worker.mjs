@@ -46,7 +46,7 @@ for (;;) {
 		const { executions } = await post("/v1/claims", claim);
 		await Promise.all(executions.map(work));
 	} catch (error) {
-		console.error(`claiming failed, trying again: ${error.message}`);
+		console.error(`a claim failed and will be retried: ${error.message}`);
 		await pause(1000);
 	}
 }

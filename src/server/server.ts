@@ -62,8 +62,9 @@ async function listen(app: Awaited<ReturnType<typeof makeApp>>["app"], host: str
 	} catch (error) {
 		await app.close();
 		const { code } = error as NodeJS.ErrnoException;
-		if (code === "EADDRINUSE") throw configError("port", `${port} on ${host} is taken by another program`);
-		if (code === "EACCES") throw configError("port", `${port} on ${host} may not be used by this program`);
+		if (code === "EADDRINUSE") throw configError("port", `${port} on ${host} is in use by another program`);
+		if (code === "EACCES")
+			throw configError("port", `${port} on ${host} needs a permission that this program does not have`);
 		if (code === "EADDRNOTAVAIL") throw configError("host", `${host} is not an address of this machine`);
 		throw new FlowFabricError("internal", { message: `cannot listen on ${host}:${port}`, cause: error });
 	}

@@ -3,8 +3,8 @@ import { FlowFabricError } from "../../src/contract/errors.ts";
 import { type Fault, FaultLog, faultLine } from "../../src/engine/fault-log.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
-const SWEEP = "the sweep failed and will be made again";
-const SKIPPED = "partitions that cannot be read are passed over";
+const SWEEP = "the sweep failed and will be repeated";
+const SKIPPED = "partitions that cannot be read are skipped";
 
 describe("faults", () => {
 	let clock: VirtualClock;

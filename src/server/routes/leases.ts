@@ -232,7 +232,10 @@ function handBackIfUndelivered(
 ): void {
 	const { leases } = request.principal.backend;
 	ifUndelivered(reply, () => {
-		log.info({ requestId: request.id, leases: executions.length }, "a claim could not be delivered, handing back");
+		log.info(
+			{ requestId: request.id, leases: executions.length },
+			"the answer to a claim could not be delivered; its leases are handed back",
+		);
 		const releases = executions.map(({ id, lease }) =>
 			leases.release(id, { fence: { leaseId: lease.id, epoch: lease.epoch } }),
 		);
@@ -241,7 +244,7 @@ function handBackIfUndelivered(
 			const [first] = failed;
 			if (!first) return;
 			const figures = { requestId: request.id, leases: failed.length, error: String(first.reason) };
-			log.warn(figures, "leases could not be handed back, they will lapse");
+			log.warn(figures, "leases could not be handed back; they will expire");
 		});
 	});
 }
