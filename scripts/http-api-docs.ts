@@ -9,7 +9,7 @@ import { openBackend } from "../src/library/open.ts";
 import { BODY_LIMIT, CONTROL_LIMIT, FAIL_LIMIT, JOINT_LIMIT, MAX_NESTING, RENEW_LIMIT } from "../src/server/bodies.ts";
 import { LARGE_BODY } from "../src/server/large-bodies.ts";
 import { POOLS } from "../src/server/pools.ts";
-import { startServer } from "../src/server/server.ts";
+import { serveEngine } from "../src/server/server.ts";
 
 interface Schema {
 	type?: string;
@@ -70,7 +70,7 @@ nothing either.`;
 
 async function describe(): Promise<Description> {
 	const backend = await openBackend("memory:", {});
-	const server = await startServer({ engine: backend.engine, backendFor: (caller) => backend.as(caller), port: 0 });
+	const server = await serveEngine({ engine: backend.engine, backendFor: (caller) => backend.as(caller), port: 0 });
 	try {
 		return (await (await fetch(`${server.address}/openapi.json`)).json()) as Description;
 	} finally {

@@ -14,7 +14,7 @@ import { VERSION } from "./version.ts";
 const DEFAULT_PORT = 9090;
 
 /** Checks every setting, then listens; calls are answered from the moment this resolves. */
-export async function startServer(options: ServerOptions): Promise<RunningServer> {
+export async function serveEngine(options: ServerOptions): Promise<RunningServer> {
 	const { host = "127.0.0.1", port = DEFAULT_PORT, heartbeatMs = 15_000, graceMs = 15_000 } = options;
 	checkSettings(options);
 	const log = options.log ?? silentLog();

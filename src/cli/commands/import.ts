@@ -3,6 +3,7 @@ import { stat } from "node:fs/promises";
 import { Readable } from "node:stream";
 import type { Command } from "commander";
 import { importLines, linesOf } from "../../library/transfer.ts";
+import { withoutPassword } from "../../store/shown-url.ts";
 import { type CommandContext, examples } from "../command-context.ts";
 import { withJson } from "../connection.ts";
 import { MisuseError } from "../exit-codes.ts";
@@ -10,7 +11,6 @@ import { numberFlag } from "../flag-values.ts";
 import { bar } from "../format/bar.ts";
 import { bytesText } from "../format/sizes.ts";
 import { countsText } from "../format/transfer.ts";
-import { withoutPassword } from "../settings/values.ts";
 
 interface Flags {
 	store: string;
