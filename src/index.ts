@@ -79,6 +79,7 @@ export type {
 } from "./kernel/events.ts";
 export type { Policy } from "./kernel/policy.ts";
 export type { PublicState } from "./kernel/state.ts";
+export type { StateName } from "./kernel/state-filter.ts";
 export type { Condition, CountCondition } from "./kernel/suspension/condition.ts";
 export {
 	FlowDraft,

@@ -1,4 +1,3 @@
-import Type, { type Static } from "typebox";
 import {
 	ATTEMPT_STATES,
 	BLOCKING_REASONS,
@@ -9,6 +8,7 @@ import {
 	TERMINAL_OUTCOMES,
 } from "../../kernel/state.ts";
 import { policy } from "../executions.ts";
+import { type Static, Type } from "../schema.ts";
 import { error } from "./errors.ts";
 import { laneState } from "./lanes.ts";
 import { at, attemptType, count, failure, nextCursor, one, publicState, tags } from "./parts.ts";
@@ -83,6 +83,7 @@ export const execution = Type.Object({
 	parentId: optional(Type.String({ description: "The execution it is a child of" })),
 	tags,
 	policy,
+	idempotencyKey: optional(Type.String({ description: "The key it was submitted under" })),
 	budgets: Type.Array(Type.String()),
 	quotas: Type.Array(Type.String()),
 	requiredCapabilities: Type.Array(Type.String()),
