@@ -11,7 +11,7 @@ import { policy } from "../executions.ts";
 import { type Static, Type } from "../schema.ts";
 import { error } from "./errors.ts";
 import { laneState } from "./lanes.ts";
-import { at, attemptType, count, failure, nextCursor, one, publicState, tags } from "./parts.ts";
+import { at, attemptType, count, detailedFailure, nextCursor, one, publicState, tags } from "./parts.ts";
 
 /** What is told of executions. A reply's schema is what the docs show of it, and its type is made from that. */
 
@@ -88,7 +88,7 @@ export const execution = Type.Object({
 	quotas: Type.Array(Type.String()),
 	requiredCapabilities: Type.Array(Type.String()),
 	progress: optional(Type.Object({ percent: optional(Type.Number()), message: optional(Type.String()) })),
-	failure: optional(failure),
+	failure: optional(detailedFailure),
 	cancel: optional(
 		Type.Object({
 			source: one(["operator", "holder", "flow", "budget", "timeout"]),
@@ -226,6 +226,7 @@ export const explanation = Type.Object({
 			{ description: "Only while it is suspended" },
 		),
 	),
+	failure: optional(detailedFailure),
 	examinedAt: at,
 });
 
@@ -263,7 +264,7 @@ export const attempt = Type.Object({
 	instanceId: Type.String(),
 	startedAt: at,
 	endedAt: optional(at),
-	failure: optional(failure),
+	failure: optional(detailedFailure),
 	result: optional(Type.Object({ contentType: Type.String(), size: count })),
 });
 

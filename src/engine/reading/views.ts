@@ -1,7 +1,7 @@
 import type { AttemptView, ClaimedExecution, Execution, ExecutionFields } from "../../contract/replies.ts";
 import { JSON_CONTENT } from "../../kernel/payload.ts";
 import { blockedSince, describeBlocking, stateAt } from "../../kernel/reading.ts";
-import { type Attempt, type ExecutionRecord, partsOf } from "../../kernel/records/execution.ts";
+import { type Attempt, type ExecutionRecord, type Failure, partsOf } from "../../kernel/records/execution.ts";
 import type { LaneRecord } from "../../kernel/records/lane.ts";
 import { publicState } from "../../kernel/state.ts";
 
@@ -45,7 +45,7 @@ export function executionView(record: ExecutionRecord, laneCopy: LaneRecord, now
 		quotas: [...record.quotas],
 		requiredCapabilities: [...record.requiredCapabilities],
 		...(record.progress ? { progress: record.progress } : undefined),
-		...(record.failure ? { failure: record.failure } : undefined),
+		...(record.failure ? { failure: failureView(record.failure) } : undefined),
 		...(record.cancel ? { cancel: record.cancel } : undefined),
 		createdBy: record.createdBy,
 		createdAt: record.createdAt,
@@ -55,6 +55,12 @@ export function executionView(record: ExecutionRecord, laneCopy: LaneRecord, now
 	// The rules see to it that an execution has what belongs to its state.
 	return view as Execution;
 }
+
+/** Its detail is read apart, where it is shown; see `details.ts`. */
+export const failureView = ({ reason, category }: Failure): { reason: string; category: string } => ({
+	reason,
+	category,
+});
 
 export function attemptView(attempt: Attempt): AttemptView {
 	const { endedAt, failure, result } = attempt;
@@ -66,7 +72,7 @@ export function attemptView(attempt: Attempt): AttemptView {
 		instanceId: attempt.instanceId,
 		startedAt: attempt.startedAt,
 		...(endedAt !== undefined ? { endedAt } : undefined),
-		...(failure ? { failure } : undefined),
+		...(failure ? { failure: failureView(failure) } : undefined),
 		...(result ? { result: { contentType: result.contentType ?? JSON_CONTENT, size: result.size } } : undefined),
 	};
 }
