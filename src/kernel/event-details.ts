@@ -91,7 +91,10 @@ export interface ExecutionEventDetails {
 		/** Why, in the words of whoever revoked it. */
 		reason?: string;
 	} & EndedLease;
-	lease_released: EndedLease;
+	lease_released: {
+		/** When it becomes eligible, in Unix milliseconds; left out when it is at once. */
+		delayUntil?: number;
+	} & EndedLease;
 	retry_scheduled: {
 		/** When the next attempt may begin, in Unix milliseconds. */
 		retryAt: number;

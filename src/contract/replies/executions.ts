@@ -109,7 +109,7 @@ export interface ExecutionFields extends Static<typeof execution> {}
 type CommonFields = Omit<ExecutionFields, "publicState" | "failure" | "cancel" | "completedAt">;
 
 /** Why an attempt failed. */
-export interface Failure extends Static<typeof failure> {}
+export interface Failure extends Static<typeof detailedFailure> {}
 
 /** Who asked for a cancel, when and why. */
 export type Cancel = NonNullable<ExecutionFields["cancel"]>;
