@@ -1,4 +1,5 @@
 import { FlowFabricError } from "../contract/errors.ts";
+import { ImportError } from "../store/transfer/line.ts";
 import { SettingError } from "./settings/setting.ts";
 
 /** What the process ends with. Scripts rely on these numbers: they may be added to, never changed. */
@@ -23,6 +24,7 @@ export class MisuseError extends Error {
 
 export function exitNameOf(error: unknown): ExitName {
 	if (error instanceof MisuseError || error instanceof SettingError) return "misuse";
+	if (error instanceof ImportError) return "refused";
 	if (!(error instanceof FlowFabricError)) return "failure";
 	if (error.code === "wait_timeout") return "timeout";
 	switch (error.status) {

@@ -1,3 +1,11 @@
+import type { Terminal } from "./terminal.ts";
+
+/** Says that a list goes on. A cursor is for scripts: nobody types one. */
+export function tellMore(terminal: Terminal, nextCursor: string): void {
+	const cursor = terminal.moves ? "" : `--cursor ${nextCursor}, or `;
+	terminal.note(`There may be more: ${cursor}--all`);
+}
+
 /** Everything a list holds, page after page. */
 export async function allPages<R>(
 	read: (cursor: { cursor?: string }) => Promise<{ rows: R[]; nextCursor: string | undefined }>,

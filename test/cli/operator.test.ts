@@ -69,7 +69,7 @@ describe.skipIf(!hasPseudoTerminal())("the operator's half hour", () => {
 	test("why", async () => {
 		await session("why", [
 			[["explain", ids["gpu"] ?? ""]],
-			[["list", "--state", "open", "--reason", "waiting_for_capable_worker"]],
+			[["list", "--state", "open", "--reason", "waiting_for_delay"]],
 			[["get", ids["delayed"] ?? ""]],
 		]);
 	});

@@ -57,6 +57,7 @@ export function runAtTerminal(args: readonly string[], { env, cwd, answer }: Sit
 	});
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for
 const PIECES = /\r|\n|\u001b\[(\d*)([A-Za-z])|[^\r\n\u001b]+/g;
 
 /** What a terminal shows after these bytes. It never breaks a line by itself, so that one too long is seen to be. */

@@ -64,7 +64,8 @@ test.each([
 });
 
 test("times ahead and behind", () => {
-	expect(relative(10_000, 15_000)).toBe("5.0 s ago");
+	expect(relative(10_000, 15_000)).toBe("5 s ago");
+	expect(relative(12_300, 15_000)).toBe("2 s ago");
 	expect(relative(75_000, 15_000)).toBe("in 1 min");
 	expect(relative(15_200, 15_000)).toBe("now");
 });

@@ -4,6 +4,7 @@ import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags, withFullIds } from "../connection.ts";
 import { numberFlag } from "../flag-values.ts";
 import { printInbox } from "../format/waitpoints.ts";
+import { tellMore } from "../pages.ts";
 
 interface Flags extends ServerFlags, Pick<InboxRequest, "namespace" | "reason" | "key" | "limit" | "cursor"> {
 	all?: boolean;
@@ -37,7 +38,7 @@ export function addApprovals(program: Command, context: CommandContext): void {
 					continue;
 				}
 				if (flags.json) return;
-				if (nextCursor !== undefined) terminal.note(`There may be more: --cursor ${nextCursor}, or --all`);
+				if (nextCursor !== undefined) tellMore(terminal, nextCursor);
 				else if (!isAny) terminal.note("Nothing waits for anybody.");
 				return;
 			}

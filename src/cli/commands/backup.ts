@@ -37,7 +37,7 @@ export function addBackup(program: Command, context: CommandContext): void {
 		const { size } = await stat(flags.to);
 		if (flags.json) return context.terminal.json({ file: flags.to, bytes: size, keys, ...counts });
 		context.terminal.print(`${flags.to}: ${bytesText(size)}, ${countsText(counts)}`);
-		if (!keys) context.terminal.print("Without keys: tokens of open waitpoints are not taken where it is imported.");
+		if (!keys) context.terminal.print("It holds no keys: where it is imported, tokens given out before are not valid.");
 		context.terminal.print(`To restore it: flowfabric import ${flags.to} --store <url of an empty store>`);
 	});
 	examples(command, [

@@ -34,7 +34,7 @@ export function addImport(program: Command, context: CommandContext): void {
 			partitions === undefined ? {} : { partitions },
 		).finally(() => context.terminal.status(""));
 		if (json) return context.terminal.json({ file, store: withoutPassword(store), ...counts });
-		context.terminal.print(`${withoutPassword(store)}: ${countsText(counts)} taken in from ${file}`);
+		context.terminal.print(`${withoutPassword(store)} now holds what is in ${file}: ${countsText(counts)}`);
 	});
 	examples(command, [
 		"flowfabric import backup.jsonl --store sqlite:./restored.db",

@@ -105,7 +105,8 @@ const QUEUED = ["waiting", "delayed", "rate_limited"] as const;
 /** What a paused lane held back now runs, which not everybody expects of an end. */
 function opened({ depth }: LaneView): string {
 	const queued = QUEUED.reduce((sum, state) => sum + (depth[state] ?? 0), 0);
-	return `It was paused. Draining opens it for the ${queued} queued in it; new work is refused.`;
+	const what = queued === 1 ? "1 execution" : `${queued} executions`;
+	return `It was paused. Draining opens it for the ${what} queued in it; new work is refused.`;
 }
 
 const tenant = ({ namespace }: Flags): { namespace?: string } => (namespace === undefined ? {} : { namespace });

@@ -6,6 +6,7 @@ import { asksServer, atServer, type ServerFlags, withFullIds } from "../connecti
 import { type FilterFlags, filterOf, withFilter } from "../filter-flags.ts";
 import { numberFlag } from "../flag-values.ts";
 import { printExecutions } from "../format/execution.ts";
+import { tellMore } from "../pages.ts";
 import type { Terminal } from "../terminal.ts";
 
 interface Flags extends ServerFlags, FilterFlags {
@@ -36,9 +37,9 @@ export function addList(program: Command, context: CommandContext): void {
 				if (flags.json && flags.all) for (const each of executions) terminal.jsonLine(each);
 				else if (flags.json) terminal.json(page);
 				else if (executions.length > 0) printExecutions(terminal, executions, Date.now());
-				else if (nextCursor === undefined && request.cursor === undefined) terminal.note("Nothing fits.");
+				else if (nextCursor === undefined && request.cursor === undefined) terminal.note("Nothing matches.");
 				if (nextCursor === undefined || !flags.all) {
-					if (!flags.json) tellMore(terminal, executions.length, nextCursor);
+					if (!flags.json) tellRest(terminal, executions.length, nextCursor);
 					return;
 				}
 				request = { ...request, cursor: nextCursor };
@@ -55,8 +56,8 @@ export function addList(program: Command, context: CommandContext): void {
 }
 
 /** What is not on the screen, and how to get it. */
-function tellMore(terminal: Terminal, rows: number, nextCursor: string | undefined): void {
-	if (nextCursor !== undefined) terminal.note(`There may be more: --cursor ${nextCursor}, or --all`);
+function tellRest(terminal: Terminal, rows: number, nextCursor: string | undefined): void {
+	if (nextCursor !== undefined) tellMore(terminal, nextCursor);
 	if (rows > 0 && terminal.shortensIds) terminal.note("Ids are shortened; --full-ids shows them whole.");
 }
 

@@ -2,7 +2,7 @@ import type { Execution } from "../../contract/replies.ts";
 import type { Terminal } from "../terminal.ts";
 import { bar } from "./bar.ts";
 import { STATE_STYLES, stateName } from "./states.ts";
-import { printFields, printTable } from "./table.ts";
+import { type Column, printFields, printTable } from "./table.ts";
 import { oneLine } from "./text.ts";
 import { length, readable, relative, when } from "./times.ts";
 
@@ -24,7 +24,9 @@ export function printExecution(terminal: Terminal, execution: Execution, now: nu
 		["priority", String(execution.priority)],
 		["budgets", execution.budgets.join(", ")],
 		["quotas", execution.quotas.join(", ")],
+		["needs", execution.requiredCapabilities.join(", ")],
 		["tags", tagsText(execution.tags)],
+		["key", execution.idempotencyKey && oneLine(execution.idempotencyKey)],
 		["attempt", attempt && `${attempt.index} (${attempt.type}, ${attempt.state})`],
 		[
 			"lease",
@@ -70,16 +72,23 @@ export function printExecutions(terminal: Terminal, executions: readonly Executi
 				cell: ({ publicState }) => publicState,
 				paint: (text, { publicState }) => terminal.style(STATE_STYLES[publicState], text),
 			},
-			{ title: "WHY", cell: (execution) => readable(detail(execution), now), least: 24 },
+			{ title: "WHY", cell: (execution) => shortDetail(execution, now), least: 24 },
 			{ title: "KIND", cell: ({ kind }) => kind, least: 10 },
 			{ title: "ID", cell: ({ id }) => id, isId: true },
 			{ title: "CREATED", cell: ({ createdAt }) => relative(createdAt, now) },
 			{ title: "LANE", cell: ({ lane }) => lane, least: 6 },
-			{ title: "PRI", cell: ({ priority }) => String(priority), align: "right" },
+			...(terminal.isTTY && executions.every(({ priority }) => priority === 0) ? [] : [PRIORITY]),
 		],
 		executions,
 	);
 }
+
+/** Left out on a screen where it tells nothing; a pipe always has the same columns. */
+const PRIORITY: Column<Execution> = { title: "PRI", cell: ({ priority }) => String(priority), align: "right" };
+
+/** Without the lane, which has a column of its own. */
+const shortDetail = (execution: Execution, now: number): string =>
+	readable(detail(execution), now).replace(` on lane ${execution.lane}`, "");
 
 /** The one thing worth a column: what it waits for, how far it is, or what went wrong. */
 export function detail({ blockingDetail, progress, failure, cancel, publicState }: Execution): string {

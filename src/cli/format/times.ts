@@ -20,7 +20,8 @@ export function length(ms: number): string {
 
 export function relative(at: number, now: number): string {
 	if (Math.abs(now - at) < 1000) return "now";
-	return at > now ? `in ${length(at - now)}` : `${length(now - at)} ago`;
+	const away = length(Math.floor(Math.abs(now - at) / 1000) * 1000).replace(".0 s", " s");
+	return at > now ? `in ${away}` : `${away} ago`;
 }
 
 export const absolute = (at: number): string => new Date(at).toISOString();
