@@ -82,11 +82,11 @@ export {
 	type Upstream,
 } from "./library/flow.ts";
 export { FlowFabric, type SubmitItem, type TypedWorker } from "./library/flowfabric.ts";
+export { exportFile, importFile } from "./library/moving.ts";
 export type { OpenOptions } from "./library/open.ts";
 export { ExecutionFailed, Run, type WaitOptions } from "./library/run.ts";
 export type { AnyKinds, SubmitOptions } from "./library/submission.ts";
 export type { TailedFrame, TailOptions } from "./library/tail.ts";
-export { exportFile, importFile } from "./library/transfer.ts";
 export type { Child, ChildOptions, ChildOutcome, WaitForChildrenOptions } from "./worker/children.ts";
 export type { Context, Handler, Middleware, Parent } from "./worker/context.ts";
 export {

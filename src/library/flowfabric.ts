@@ -31,7 +31,7 @@ import type { Handler } from "../worker/context.ts";
 import { Worker, type WorkerOptions } from "../worker/worker.ts";
 import { FlowDraft, type FlowOptions, type FlowRequest, FlowRun } from "./flow.ts";
 import { writeLines } from "./lines.ts";
-import { type OpenOptions, openBackend } from "./open.ts";
+import type { OpenOptions } from "./open.ts";
 import { Run, resultOf, type WaitOptions } from "./run.ts";
 import { type AnyKinds, continueTrace, copyOf, inputFields, type SubmitOptions } from "./submission.ts";
 import { type TailedFrame, type TailOptions, tailOf } from "./tail.ts";
@@ -61,6 +61,8 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 
 	/** An engine in this process on the store at `url`: `sqlite:<file>`, `valkey://<host>` or `memory:`. */
 	static async open<K extends AnyKinds = AnyKinds>(url: string, options: OpenOptions = {}): Promise<FlowFabric<K>> {
+		// A program that connects to a server needs no engine.
+		const { openBackend } = await import("./open.ts");
 		return new FlowFabric<K>(await openBackend(url, options));
 	}
 
