@@ -111,17 +111,17 @@ export const explanation = Type.Object({
 	state,
 	summary: Type.String({ description: "The first reason" }),
 	reasons: Type.Array(Type.String(), {
-		description: "What keeps it from running, the foremost first, each naming the holder",
+		description: "What keeps it from running, most important first, each naming the holder",
 	}),
 	lane: Type.Object({ name: Type.String(), state: laneState }),
 	position: optional(
 		Type.Object(
 			{
 				ahead: Type.Integer({
-					description: "How many would be handed out before it to somebody who can serve everything",
+					description: "How many executions a worker that can serve everything would get before it",
 				}),
-				exact: Type.Boolean({ description: "False when counting stopped" }),
-				aheadInKey: optional(Type.Integer({ minimum: 0, description: "Those of its own fairness key among them" })),
+				exact: Type.Boolean({ description: "False when counting stopped early" }),
+				aheadInKey: optional(Type.Integer({ minimum: 0, description: "How many of them have its fairness key" })),
 			},
 			{ description: "Only while it waits to be claimed" },
 		),
@@ -129,7 +129,7 @@ export const explanation = Type.Object({
 	workers: optional(
 		Type.Object(
 			{ live: count, able: count },
-			{ description: "Workers of its namespace, and those that offer what it requires, take its kind and its lane" },
+			{ description: "Live workers of its namespace, and how many of them can serve it" },
 		),
 	),
 	missingCapabilities: optional(Type.Array(Type.String())),
@@ -140,11 +140,11 @@ export const explanation = Type.Object({
 				reason: Type.String(),
 				condition: Type.Unknown(),
 				waitpoints: Type.Array(Type.Object({ id: Type.String(), key: Type.String() })),
-				signals: Type.Integer({ minimum: 0, description: "Signals that have come and count" }),
+				signals: Type.Integer({ minimum: 0, description: "Signals that have arrived and count" }),
 				since: at,
 				timeoutAt: optional(at),
 				timeoutBehavior: optional(Type.String()),
-				escalated: optional(Type.Boolean({ description: "Its timeout has come, and an operator is to decide" })),
+				escalated: optional(Type.Boolean({ description: "Its timeout has passed, and an operator has to decide" })),
 			},
 			{ description: "Only while it is suspended" },
 		),
@@ -165,12 +165,12 @@ export const executionPage = Type.Object({
 export interface ExecutionPage extends Static<typeof executionPage> {}
 
 export const bulk = Type.Object({
-	done: Type.Integer({ description: "How many it was done to, or had been already" }),
+	done: Type.Integer({ description: "How many were changed, or had been already" }),
 	failed: count,
 	errors: Type.Array(Type.Object({ id: Type.String(), error }), {
-		description: "The first of those that failed, and why",
+		description: "The first failures, with their reasons",
 	}),
-	nextCursor: optional(Type.String({ description: "Left out when all that matched was seen" })),
+	nextCursor: optional(Type.String({ description: "Left out when all matches were handled" })),
 });
 
 /** What one call of a bulk action did; `nextCursor` is left out when all that matched was seen. */
