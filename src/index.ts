@@ -51,7 +51,12 @@ export type { LaneSettings, LanesPageRequest, LanesRequest } from "./contract/la
 export type { CreateQuotaRequest, PatchQuotaRequest } from "./contract/quotas.ts";
 export type * from "./contract/replies.ts";
 export type { RecordStepRequest, StepOptions, StepsRequest } from "./contract/steps.ts";
-export type * from "./contract/streams.ts";
+export type {
+	AppendFramesRequest,
+	FrameRequest,
+	ReadFramesRequest,
+	TailFramesRequest,
+} from "./contract/streams.ts";
 export type { SetTagsRequest } from "./contract/tags.ts";
 export type {
 	ApproveRequest,
@@ -64,7 +69,17 @@ export type {
 	SuspendRequest,
 	WaitpointsRequest,
 } from "./contract/waitpoints.ts";
-export type * from "./contract/worker-protocol.ts";
+export type {
+	AcceptGrantRequest,
+	ClaimRequest,
+	CompleteRequest,
+	DelayRequest,
+	FailRequest,
+	GrantRequest,
+	ProgressRequest,
+	ReleaseRequest,
+	RenewRequest,
+} from "./contract/worker-protocol.ts";
 export type { RegisterWorkerRequest, WorkersPageRequest, WorkersRequest } from "./contract/workers.ts";
 export type { Fault } from "./engine/fault-log.ts";
 export type { ErrorCode } from "./kernel/errors.ts";
