@@ -4,6 +4,7 @@ import {
 	ELIGIBILITY_STATES,
 	LIFECYCLE_PHASES,
 	OWNERSHIP_STATES,
+	type PublicState,
 	TERMINAL_OUTCOMES,
 } from "../../kernel/state.ts";
 import { policy } from "../executions.ts";
@@ -102,8 +103,84 @@ export const execution = Type.Object({
 	completedAt: optional(at),
 });
 
-/** An execution as readers see it; `blockingDetail` says for a person why it is not running. */
-export interface Execution extends Static<typeof execution> {}
+/** An execution as the schema has it, before its state is looked at. */
+export interface ExecutionFields extends Static<typeof execution> {}
+
+type CommonFields = Omit<ExecutionFields, "publicState" | "failure" | "cancel" | "completedAt">;
+
+/** Why an attempt failed. */
+export interface Failure extends Static<typeof detailedFailure> {}
+
+/** Who asked for a cancel, when and why. */
+export type Cancel = NonNullable<ExecutionFields["cancel"]>;
+
+/** An execution that has not ended. */
+export interface OpenExecution extends CommonFields {
+	/** What it does now, in a word. */
+	publicState: Exclude<PublicState, EndedState>;
+	/** Why its last attempt failed, if that one is to be retried. */
+	failure?: Failure;
+	/** Set when a cancel was asked for and has not taken effect yet. */
+	cancel?: Cancel;
+	/** Never there: it has not ended. */
+	completedAt?: undefined;
+}
+
+/** An execution that ended with a result. */
+export interface CompletedExecution extends CommonFields {
+	/** It ended well. */
+	publicState: "completed";
+	/** Never there: it ended well. */
+	failure?: undefined;
+	/** A cancel that came too late. */
+	cancel?: Cancel;
+	/** When it ended: Unix milliseconds of the store's clock. */
+	completedAt: number;
+}
+
+/** An execution that failed for good, or whose time ran out. */
+export interface FailedExecution extends CommonFields {
+	/** It failed for good, or its time ran out. */
+	publicState: "failed" | "expired";
+	/** Why. */
+	failure: Failure;
+	/** A cancel that had not taken effect. */
+	cancel?: Cancel;
+	/** When it ended: Unix milliseconds of the store's clock. */
+	completedAt: number;
+}
+
+/** An execution that was cancelled. */
+export interface CancelledExecution extends CommonFields {
+	/** It was cancelled. */
+	publicState: "cancelled";
+	/** Never there: cancelled is not failed. */
+	failure?: undefined;
+	/** Who asked for it, when and why. */
+	cancel: Cancel;
+	/** When it ended: Unix milliseconds of the store's clock. */
+	completedAt: number;
+}
+
+/** A member of a flow that can no longer run, because of how others ended. */
+export interface SkippedExecution extends CommonFields {
+	/** It can no longer run. */
+	publicState: "skipped";
+	/** Why an attempt failed that was made before it was skipped. */
+	failure?: Failure;
+	/** A cancel that had not taken effect. */
+	cancel?: Cancel;
+	/** When it ended: Unix milliseconds of the store's clock. */
+	completedAt: number;
+}
+
+type EndedState = "completed" | "failed" | "cancelled" | "expired" | "skipped";
+
+/**
+ * An execution as readers see it; `blockingDetail` says for a person why it is not running. Checking its `publicState` tells
+ * which of `failure`, `cancel` and `completedAt` are there.
+ */
+export type Execution = OpenExecution | CompletedExecution | FailedExecution | CancelledExecution | SkippedExecution;
 
 export const explanation = Type.Object({
 	id: Type.String(),
@@ -162,7 +239,10 @@ export const executionPage = Type.Object({
 });
 
 /** A page of a list; `nextCursor` leads to the next and is left out on the last. */
-export interface ExecutionPage extends Static<typeof executionPage> {}
+export interface ExecutionPage extends Omit<Static<typeof executionPage>, "executions"> {
+	/** Newest first. */
+	executions: Execution[];
+}
 
 export const bulk = Type.Object({
 	done: Type.Integer({ description: "How many were changed, or had been already" }),
