@@ -41,6 +41,7 @@ export const ERRORS = {
 		message: "a condition may name the keys in waitpoints, and an id there must be that of an open waitpoint",
 	},
 	duplicate_waitpoint: { status: 400, retryable: false, message: "waitpoints names a key twice" },
+	import_invalid: { status: 400, retryable: false, message: "the file is not an export that can be taken in" },
 	self_edge: { status: 400, retryable: false, message: "an edge must lead from one node to another" },
 	unknown_node: { status: 400, retryable: false, message: "the flow has no such node" },
 	duplicate_node: { status: 409, retryable: false, message: "the flow has a node of this key with another body" },
@@ -158,6 +159,7 @@ export const ERRORS = {
 	result_not_ready: { status: 409, retryable: false, message: "the execution has not ended, so it has no result yet" },
 	rotation_conflict: { status: 409, retryable: false, message: "the keyring has this kid with another secret" },
 	cursor_expired: { status: 409, retryable: false, message: "events behind this cursor are no longer kept" },
+	store_not_empty: { status: 409, retryable: false, message: "the store holds something; import into a new one" },
 	partition_mismatch: {
 		status: 409,
 		retryable: false,
@@ -194,6 +196,11 @@ export const ERRORS = {
 	store_read_only: { status: 503, retryable: false, message: "the store cannot be written" },
 	store_too_new: { status: 503, retryable: false, message: "the store was written by a newer version of FlowFabric" },
 	store_version_too_low: { status: 503, retryable: false, message: "the store's server is too old" },
+	store_driver_missing: {
+		status: 503,
+		retryable: false,
+		message: "the store's driver is not installed, or was built for another platform",
+	},
 	store_in_use: { status: 503, retryable: false, message: "the store is open in another process" },
 	store_unavailable: { status: 503, retryable: true, message: "the store did not answer, or takes nothing now" },
 	unreachable: { status: 503, retryable: true, message: "the server could not be reached" },

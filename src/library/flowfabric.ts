@@ -84,7 +84,10 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 	async submitMany<N extends keyof K & string>(
 		items: SubmitItem<K, N>[],
 	): Promise<({ ok: true; run: Run<K[N]["result"]> } | { ok: false; error: ErrorBody })[]> {
+		if (!Array.isArray(items)) return this.backend.executions.createMany(items) as never;
 		const requests = items.map((item) => {
+			// What is no item is refused where the others are judged.
+			if (typeof item !== "object" || item === null) return item;
 			const input: unknown = item.input;
 			const request = copyOf(item);
 			if (input instanceof Uint8Array) Object.assign(request, { input: undefined }, inputFields(input));

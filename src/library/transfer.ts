@@ -1,10 +1,12 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
+import { FlowFabricError } from "../contract/errors.ts";
 import type { BackupRequest } from "../contract/keys.ts";
+import { checkOptionNames } from "../contract/options.ts";
 import { isSecret, slotOfKey } from "../kernel/record-types.ts";
 import { exportStore } from "../store/transfer/export.ts";
 import { importStore } from "../store/transfer/import.ts";
-import type { Counts } from "../store/transfer/line.ts";
+import { type Counts, ImportError } from "../store/transfer/line.ts";
 import { writeLines } from "./lines.ts";
 import { openStoreAt, recordFormat } from "./open.ts";
 
@@ -22,6 +24,7 @@ export async function exportFile(url: string, path: string, { keys = false }: Ba
 
 /** Takes such a file into an empty store, which may have another number of partitions. */
 export async function importFile(path: string, url: string, options: { partitions?: number } = {}): Promise<Counts> {
+	checkOptionNames("importFile()", options, ["partitions"]);
 	const store = await openStoreAt(url, options);
 	try {
 		return await importStore(store, linesOf(path), {
@@ -33,9 +36,25 @@ export async function importFile(path: string, url: string, options: { partition
 				return slot === undefined ? undefined : slot % store.partitions;
 			},
 		});
+	} catch (error) {
+		throw importError(path, error);
 	} finally {
 		await store.close();
 	}
+}
+
+/** What is wrong with the file, or the store, as any other refusal. */
+function importError(path: string, error: unknown): unknown {
+	if (error instanceof ImportError) {
+		const { code, message, line } = error;
+		const about = code === "import_invalid" ? `${path}: ${message}` : message;
+		const details = { path, ...(line === undefined ? undefined : { line }) };
+		return new FlowFabricError(code, { message: about, details, cause: error });
+	}
+	const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
+	if (code === undefined || syscall === undefined) return error;
+	const problem = code === "ENOENT" ? "there is no such file" : `cannot be read (${code})`;
+	return new FlowFabricError("import_invalid", { message: `${path}: ${problem}`, details: { path }, cause: error });
 }
 
 /** Opened with the first line asked for: a reader begins at once, and drops lines that nobody takes yet. */

@@ -175,7 +175,12 @@ async function refuseUnlessEmpty(store: Store, { isReplaced }: ImportOptions): P
 			break;
 		}
 		if (!isEmpty)
-			throw new ImportError(`the store is not empty: partition ${partition} holds something; import into a new one`);
+			throw new ImportError(
+				`the store is not empty: partition ${partition} holds something; import into a new one`,
+				undefined,
+				undefined,
+				"store_not_empty",
+			);
 	}
 	return replaced;
 }
