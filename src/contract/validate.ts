@@ -1,7 +1,7 @@
 import { boundOf } from "./bounds.ts";
 import { type Complaint, checkOf, complaintsOf, type Node } from "./checker.ts";
 import { FlowFabricError } from "./errors.ts";
-import { suggestion } from "./nearest.ts";
+import { suggestion } from "./nearest-name.ts";
 import type { Static, TSchema } from "./schema.ts";
 
 /** A schema that says no by naming the field, what came, and what is allowed. */

@@ -1,7 +1,7 @@
 import type { Clock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import { SECRET_ALLOWED, SECRET_HEX } from "../contract/keys.ts";
-import { checkOptionNames, namesOf } from "../contract/options.ts";
+import { namesOf, refuseUnknownOptions } from "../contract/option-names.ts";
 import { PUBLIC_URL_ALLOWED, publicUrl } from "../contract/public-url.ts";
 import { type ScannerRestriction, scannerFilterOf } from "../contract/scanners.ts";
 import { Engine, type EngineOptions } from "../engine/engine.ts";
@@ -63,7 +63,7 @@ const MAX_GRACE_MS = 315_360_000_000;
 
 /** An engine in this process, started. */
 export async function openBackend(url: string, options: OpenOptions): Promise<LocalBackend> {
-	checkOptionNames("open()", options, OPTION_NAMES);
+	refuseUnknownOptions("open()", options, OPTION_NAMES);
 	const { partitions, retentionMs = DEFAULT_RETENTION_MS, sweepMs, actor = "local", testClock } = options;
 	checkText("actor", actor);
 	checkInteger("retentionMs", retentionMs, 0, Number.MAX_SAFE_INTEGER);

@@ -1,8 +1,9 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { FlowFabricError } from "../contract/errors.ts";
 import type { BackupRequest } from "../contract/keys.ts";
-import { checkOptionNames } from "../contract/options.ts";
+import { refuseUnknownOptions } from "../contract/option-names.ts";
 import { isSecret, slotOfKey } from "../kernel/record-types.ts";
 import { exportStore } from "../store/transfer/export.ts";
 import { importStore } from "../store/transfer/import.ts";
@@ -14,9 +15,14 @@ import { openStoreAt, recordFormat } from "./open.ts";
 
 /** Writes all of a store to a new file, secrets only with `keys`. The store must not be open elsewhere. */
 export async function exportFile(url: string, path: string, { keys = false }: BackupRequest = {}): Promise<void> {
+	await writeLines(exportLines(url, { keys }), path, keys);
+}
+
+/** What `exportFile` writes; the store is open from the first line asked for until the last. */
+export async function* exportLines(url: string, { keys = false }: BackupRequest = {}): AsyncGenerator<string> {
 	const store = await openStoreAt(url);
 	try {
-		await writeLines(exportStore(store, { ...recordFormat, isLeftOut: (key) => !keys && isSecret(key) }), path, keys);
+		yield* exportStore(store, { ...recordFormat, isLeftOut: (key) => !keys && isSecret(key) });
 	} finally {
 		await store.close();
 	}
@@ -24,10 +30,20 @@ export async function exportFile(url: string, path: string, { keys = false }: Ba
 
 /** Takes such a file into an empty store, which may have another number of partitions. */
 export async function importFile(path: string, url: string, options: { partitions?: number } = {}): Promise<Counts> {
-	checkOptionNames("importFile()", options, ["partitions"]);
+	refuseUnknownOptions("importFile()", options, ["partitions"]);
+	return importLines(linesOf(createReadStream(path)), url, options, path);
+}
+
+/** Takes in what such a file holds; refusals name it by `path`. */
+export async function importLines(
+	lines: AsyncIterable<string>,
+	url: string,
+	options: { partitions?: number } = {},
+	path = "",
+): Promise<Counts> {
 	const store = await openStoreAt(url, options);
 	try {
-		return await importStore(store, linesOf(path), {
+		return await importStore(store, lines, {
 			format: recordFormat,
 			// Made when the store was first opened; what it signed is of nothing that is in there.
 			isReplaced: isSecret,
@@ -47,8 +63,8 @@ export async function importFile(path: string, url: string, options: { partition
 function importError(path: string, error: unknown): unknown {
 	if (error instanceof ImportError) {
 		const { code, message, line } = error;
-		const about = code === "import_invalid" ? `${path}: ${message}` : message;
-		const details = { path, ...(line === undefined ? undefined : { line }) };
+		const about = code === "import_invalid" && path !== "" ? `${path}: ${message}` : message;
+		const details = { ...(path === "" ? undefined : { path }), ...(line === undefined ? undefined : { line }) };
 		return new FlowFabricError(code, { message: about, details, cause: error });
 	}
 	const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
@@ -57,7 +73,7 @@ function importError(path: string, error: unknown): unknown {
 	return new FlowFabricError("import_invalid", { message: `${path}: ${problem}`, details: { path }, cause: error });
 }
 
-/** Opened with the first line asked for: a reader begins at once, and drops lines that nobody takes yet. */
-async function* linesOf(path: string): AsyncGenerator<string> {
-	yield* createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
+/** Read from the first line asked for: a reader begins at once, and drops lines that nobody takes yet. */
+export async function* linesOf(input: Readable): AsyncGenerator<string> {
+	yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
 }

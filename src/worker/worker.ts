@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import type { Backend } from "../contract/backend.ts";
 import { type Clock, systemClock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
-import { checkOptionNames, namesOf } from "../contract/options.ts";
+import { namesOf, refuseUnknownOptions } from "../contract/option-names.ts";
 import type { ClaimedExecution, WorkerNotice } from "../contract/replies.ts";
 import { MAX_CLAIM, MAX_CLAIM_WAIT_MS } from "../contract/worker-protocol.ts";
 import { backoff } from "./backoff.ts";
@@ -87,7 +87,7 @@ export class Worker {
 	#stopped: Promise<void> | undefined;
 
 	constructor(backend: Backend, options: WorkerOptions = {}) {
-		checkOptionNames("worker()", options, OPTION_NAMES);
+		refuseUnknownOptions("worker()", options, OPTION_NAMES);
 		this.#backend = backend;
 		const { concurrency = 16, leaseMs = 30_000, graceMs = 10_000 } = options;
 		checkInteger("concurrency", concurrency, 1, 10_000);
@@ -131,9 +131,9 @@ export class Worker {
 
 	/** Registers the handler of a kind; only kinds with a handler are claimed. */
 	handle<I = never, R = unknown>(kind: string, handler: Handler<I, R>): this {
-		if (this.#state !== "new") throw new TypeError("handlers are registered before start()");
+		if (this.#state !== "new") throw new TypeError("register handlers before start()");
 		checkHandler(kind, handler);
-		if (this.#handlers.has(kind)) throw new TypeError(`kind ${kind} has a handler already`);
+		if (this.#handlers.has(kind)) throw new TypeError(`kind ${kind} already has a handler`);
 		this.#handlers.set(kind, handler as Handler);
 		return this;
 	}
@@ -152,7 +152,7 @@ export class Worker {
 	}
 
 	async start(): Promise<void> {
-		if (this.#state !== "new") throw new TypeError(`this worker is ${this.#state}; make a new one`);
+		if (this.#state !== "new") throw new TypeError(`this worker is ${this.#state}; create a new one`);
 		if (this.#handlers.size === 0) throw new TypeError("a worker needs a handler before start()");
 		this.#state = "starting";
 		const first = await this.#introduce();
@@ -229,7 +229,7 @@ export class Worker {
 			// Nothing, and at once: whoever answers so is not waiting for work, and must not be asked in a circle.
 			return brought.length > 0 || clock.monotonic() - askedAt >= HASTY_MS;
 		} catch (error) {
-			if (this.#state === "running") log.warn(`claiming failed, trying again: ${String(error)}`);
+			if (this.#state === "running") log.warn(`a claim failed and will be retried: ${String(error)}`);
 			return false;
 		}
 	}
@@ -347,7 +347,7 @@ export class Worker {
 		try {
 			await this.#backend.leases.release(id, { fence: { leaseId: lease.id, epoch: lease.epoch } });
 		} catch (error) {
-			this.#options.log.warn(`${id} could not be handed back, its lease will lapse: ${String(error)}`);
+			this.#options.log.warn(`${id} could not be handed back; its lease will expire: ${String(error)}`);
 		}
 	}
 

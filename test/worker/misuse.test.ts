@@ -49,30 +49,25 @@ describe("an option that is not known", () => {
 		const stage = await Stage.open();
 		const error = refusalOf(() => stage.ff.worker({ concurency: 4 } as never));
 		expect(error).toMatchObject({ code: "invalid_input", details: { field: "concurency" } });
-		expect(error.message).toBe("concurency: is not a known option of worker(); did you mean concurrency?");
+		expect(error.message).toBe("concurency: is not an option of worker(); did you mean concurrency?");
 	});
 
 	it("is refused by open, before anything is opened", async () => {
 		await expect(FlowFabric.open("memory:", { partition: 4 } as never)).rejects.toMatchObject({
 			code: "invalid_input",
-			message: "partition: is not a known option of open(); did you mean partitions?",
+			message: "partition: is not an option of open(); did you mean partitions?",
 		});
 	});
 
 	it("is refused by connect", () => {
 		const error = refusalOf(() => FlowFabric.connect("http://127.0.0.1:1", { tokn: "x" } as never));
-		expect(error.message).toBe("tokn: is not a known option of connect(); did you mean token?");
-	});
-
-	it("is refused without a guess when nothing is near", () => {
-		const error = refusalOf(() => FlowFabric.connect("http://127.0.0.1:1", { colour: "red" } as never));
-		expect(error.message).toBe("colour: is not a known option of connect()");
+		expect(error.message).toBe("tokn: is not an option of connect(); did you mean token?");
 	});
 
 	it("what is no object at all is refused", async () => {
 		expect(refusalOf(() => FlowFabric.connect("http://127.0.0.1:1", null as never))).toMatchObject({
 			code: "invalid_input",
-			message: "options: must be an object, got null",
+			message: "options: must be an object of options of connect(), got null",
 		});
 		await expect(FlowFabric.open("memory:", "x" as never)).rejects.toMatchObject({ code: "invalid_input" });
 	});

@@ -1,5 +1,5 @@
 import type { ExecutionEvent } from "../../kernel/events.ts";
-import { oneLine } from "../format/table.ts";
+import { oneLine } from "../format/text.ts";
 import type { Terminal } from "../terminal.ts";
 import type { DemoWatcher } from "./demo-worker.ts";
 import type { Sample } from "./samples.ts";
@@ -22,7 +22,7 @@ export class DemoShow implements DemoWatcher {
 
 	event(event: ExecutionEvent): void {
 		const attempt = event.attempt === undefined ? "" : `attempt ${event.attempt}`;
-		const reason = typeof event["reason"] === "string" ? oneLine(event["reason"]) : "";
+		const reason = "reason" in event && event.reason ? oneLine(event.reason) : "";
 		this.#tell(event.executionId, { event }, event.type, [attempt, reason].filter(Boolean).join(", "));
 	}
 

@@ -1,9 +1,10 @@
 import { SECRET_ALLOWED, SECRET_HEX } from "../../contract/keys.ts";
 import { PUBLIC_URL_ALLOWED, publicUrl } from "../../contract/public-url.ts";
+import { LISTEN_ALLOWED, listenAddress } from "../../hosting/listen-address.ts";
 import { isStoreUrl, STORE_URLS } from "../../store/open.ts";
 import type { Setting } from "./setting.ts";
 import { readTokensFile } from "./tokens-file.ts";
-import { address, listOf, oneOf, origins, token, truth, wholeNumber } from "./values.ts";
+import { listOf, oneOf, origins, token, truth, wholeNumber } from "./values.ts";
 
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
 export const LOG_FORMATS = ["json", "pretty"] as const;
@@ -16,7 +17,7 @@ export const SERVER_SETTINGS = {
 	store: {
 		env: "FF_STORE",
 		flag: "--store <url>",
-		about: "where everything is kept",
+		about: "the store that keeps everything",
 		byDefault: "sqlite:./flowfabric.db",
 		allowed: `must be ${STORE_URLS}`,
 		parse: (text: string) => (isStoreUrl(text) ? text : undefined),
@@ -26,8 +27,8 @@ export const SERVER_SETTINGS = {
 		flag: "--listen <host:port>",
 		about: "where the server listens; port 0 takes a free one",
 		byDefault: "127.0.0.1:9090",
-		allowed: "must be host:port with a port from 0 to 65535, as in 127.0.0.1:9090 or [::1]:9090",
-		parse: address,
+		allowed: LISTEN_ALLOWED,
+		parse: listenAddress,
 	},
 	apiToken: {
 		env: "FF_API_TOKEN",
@@ -39,13 +40,13 @@ export const SERVER_SETTINGS = {
 	tokens: {
 		env: "FF_API_TOKENS_FILE",
 		flag: "--tokens-file <path>",
-		about: "a JSON file of tokens, each with its hash, name, role and perhaps a namespace",
+		about: "a JSON file of tokens, each with its hash, name, role and optionally a namespace",
 		allowed: "must name a readable file",
 		parse: readTokensFile,
 	},
 	waitpointSecretHex: {
 		env: "FF_WAITPOINT_HMAC_SECRET",
-		about: "signs the tokens of waitpoints on a store that has no keyring yet; drawn without it",
+		about: "the first secret that signs waitpoint tokens, for a store without a keyring; random by default",
 		allowed: SECRET_ALLOWED,
 		secret: true,
 		parse: (text: string) => (SECRET_HEX.test(text) ? text : undefined),
@@ -53,7 +54,7 @@ export const SERVER_SETTINGS = {
 	waitpointGraceMs: {
 		env: "FF_WAITPOINT_HMAC_GRACE_MS",
 		flag: "--waitpoint-grace-ms <ms>",
-		about: "how long tokens of waitpoints are taken after another key took the place of theirs",
+		about: "how long waitpoint tokens stay valid after their key was replaced",
 		byDefault: "86400000",
 		allowed: "must be an integer number of milliseconds from 0 to 315360000000 (ten years)",
 		parse: wholeNumber(0, 315_360_000_000),
@@ -61,21 +62,21 @@ export const SERVER_SETTINGS = {
 	publicUrl: {
 		env: "FF_PUBLIC_URL",
 		flag: "--public-url <url>",
-		about: "where outsiders reach this server, in front of callback URLs; these are paths alone without it",
+		about: "the public address of this server, used for callback URLs; without it these are only paths",
 		allowed: PUBLIC_URL_ALLOWED,
 		parse: publicUrl,
 	},
 	partitions: {
 		env: "FF_FLOW_PARTITIONS",
 		flag: "--partitions <count>",
-		about: "partitions of a new store; an existing one must have as many",
+		about: "partitions of a new store; for an existing store, the number it has",
 		allowed: "must be an integer from 1 to 256",
 		parse: wholeNumber(1, 256),
 	},
 	retentionMs: {
 		env: "FF_RETENTION_MS",
 		flag: "--retention-ms <ms>",
-		about: "how long ended executions are kept unless their policy says otherwise; 0 keeps them",
+		about: "how long ended executions are kept unless their policy says otherwise; 0 keeps them until deleted",
 		byDefault: "86400000",
 		allowed: "must be an integer number of milliseconds from 0 to 315360000000 (ten years)",
 		parse: wholeNumber(0, 315_360_000_000),
@@ -84,7 +85,7 @@ export const SERVER_SETTINGS = {
 		env: "FF_SWEEP_MS",
 		flag: "--sweep-ms <ms>",
 		about:
-			"how often the engine looks over what is not due at a time of its own: lost notices, blocked work, old events, the index",
+			"how often the engine sweeps for work without a timer of its own: lost notices, blocked work, old events, the index",
 		byDefault: "300000",
 		allowed: "must be an integer number of milliseconds from 1000 to 86400000 (a day)",
 		parse: wholeNumber(1000, 86_400_000),
@@ -92,21 +93,21 @@ export const SERVER_SETTINGS = {
 	scannerNamespaces: {
 		env: "FF_SCANNER_NAMESPACES",
 		flag: "--scanner-namespaces <list>",
-		about: "namespaces this server's scanners act on, separated by commas; all without it",
+		about: "namespaces that this server's scanners act on, separated by commas; all by default",
 		allowed: "must be namespaces (1 to 64 characters of A-Z a-z 0-9 . _ -) separated by commas",
 		parse: listOf((each) => /^[A-Za-z0-9._-]{1,64}$/.test(each)),
 	},
 	scannerTags: {
 		env: "FF_SCANNER_TAGS",
 		flag: "--scanner-tags <list>",
-		about: "tags one of which an execution must carry for this server's scanners to act on it, separated by commas",
+		about: "tags, separated by commas; this server's scanners act only on executions with one of them",
 		allowed: "must be tags such as team:a separated by commas",
 		parse: listOf((each) => /^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*:/.test(each)),
 	},
 	maxConcurrentStreamOps: {
 		env: "FF_MAX_CONCURRENT_STREAM_OPS",
 		flag: "--max-concurrent-stream-ops <count>",
-		about: "how many reads of streams, waiting ones among them, may be under way at once; one more is refused",
+		about: "how many stream reads, including waiting ones, may run at once; more are refused",
 		byDefault: "64",
 		allowed: "must be an integer from 1 to 1000000",
 		parse: wholeNumber(1, 1_000_000),
@@ -129,7 +130,7 @@ export const SERVER_SETTINGS = {
 	logLevel: {
 		env: "FF_LOG_LEVEL",
 		flag: "--log-level <level>",
-		about: "least important lines to log",
+		about: "least important level to log",
 		byDefault: "info",
 		allowed: `must be one of ${LOG_LEVELS.join(", ")}`,
 		parse: oneOf(LOG_LEVELS),
@@ -137,7 +138,7 @@ export const SERVER_SETTINGS = {
 	logFormat: {
 		env: "FF_LOG_FORMAT",
 		flag: "--log-format <format>",
-		about: "json for machines, pretty for people; without it, pretty on a terminal",
+		about: "json for machines, pretty for people; by default pretty on a terminal, else json",
 		allowed: `must be one of ${LOG_FORMATS.join(", ")}`,
 		parse: oneOf(LOG_FORMATS),
 	},

@@ -1,4 +1,4 @@
-import { nearestOf } from "../../contract/nearest.ts";
+import { nearestName } from "../../contract/nearest-name.ts";
 import type { Environment } from "../terminal.ts";
 import { CLIENT_SETTINGS } from "./client-settings.ts";
 import { SERVER_SETTINGS } from "./server-settings.ts";
@@ -16,7 +16,10 @@ export function unknownVariables(env: Environment): string[] {
 	return Object.keys(env)
 		.filter((name) => name.startsWith(PREFIX) && !name.startsWith(OF_TESTS) && !KNOWN.includes(name) && env[name])
 		.sort()
-		.map((name) => `${shown(name)} is set, but no setting has this name; the nearest is ${nearestOf(name, KNOWN)}`);
+		.map(
+			(name) =>
+				`${shown(name)} is set, but no setting has this name; the nearest is ${nearestName(name.toUpperCase(), KNOWN)}`,
+		);
 }
 
 const shown = (name: string): string => (/^[\w.-]{1,100}$/.test(name) ? name : JSON.stringify(name.slice(0, 100)));

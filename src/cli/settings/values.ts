@@ -16,19 +16,6 @@ export function truth(text: string): boolean | undefined {
 	return text === "true" ? true : text === "false" ? false : undefined;
 }
 
-export interface Address {
-	host: string;
-	port: number;
-}
-
-/** `host:port`; an IPv6 host stands in brackets. */
-export function address(text: string): Address | undefined {
-	const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/.exec(text);
-	const host = match?.[1] ?? match?.[2];
-	const port = Number(match?.[3]);
-	return host !== undefined && port <= 65_535 ? { host, port } : undefined;
-}
-
 /** Texts separated by commas, each of which must be valid. */
 export function listOf(isValid: (each: string) => boolean): (text: string) => string[] | undefined {
 	return (text) => {
@@ -64,7 +51,7 @@ export function duration(text: string): number | undefined {
 	return match && unit !== undefined ? Math.round(Number(match[1]) * unit) : undefined;
 }
 
-/** A store's URL without the password in it. */
-export function withoutPassword(url: string): string {
-	return url.replace(/^([a-z+]+:\/\/[^/@:]*):.*@/is, "$1:***@");
-}
+/** What people mean by a number alone differs, so it is asked for. Nothing is nothing in any unit. */
+export const lacksUnit = (text: string): boolean => /^\d+(?:\.\d+)?$/.test(text) && Number(text) !== 0;
+
+export const unitAsked = (text: string): string => `needs a unit: ${text}s, ${text}m or ${text}h?`;

@@ -1,4 +1,4 @@
-import type { AttemptView, ClaimedExecution, Execution } from "../../contract/replies.ts";
+import type { AttemptView, ClaimedExecution, Execution, ExecutionFields } from "../../contract/replies.ts";
 import { JSON_CONTENT } from "../../kernel/payload.ts";
 import { blockedSince, describeBlocking, stateAt } from "../../kernel/reading.ts";
 import { type Attempt, type ExecutionRecord, type Failure, partsOf } from "../../kernel/records/execution.ts";
@@ -10,7 +10,7 @@ import { publicState } from "../../kernel/state.ts";
 export function executionView(record: ExecutionRecord, laneCopy: LaneRecord, now: number): Execution {
 	const { attempt, lease } = record;
 	const blockedAt = blockedSince(record, laneCopy);
-	return {
+	const view: ExecutionFields = {
 		id: record.id,
 		kind: record.kind,
 		namespace: record.namespace,
@@ -52,6 +52,8 @@ export function executionView(record: ExecutionRecord, laneCopy: LaneRecord, now
 		...(record.startedAt ? { startedAt: record.startedAt } : undefined),
 		...(record.completedAt ? { completedAt: record.completedAt } : undefined),
 	};
+	// The rules see to it that an execution has what belongs to its state.
+	return view as Execution;
 }
 
 /** Its detail is read apart, where it is shown; see `details.ts`. */
