@@ -66,7 +66,13 @@ A refusal is \`{"error": {"code", "message", "retryable", "details"?}}\`; [all c
 Event streams (\`Accept: text/event-stream\`) send a comment when they are silent for long, and end with an event \`close\`
 that says why. The id of an event is its cursor: a reader that comes back with \`Last-Event-ID\` goes on behind it.
 One that asked for what comes from now on (\`end\`) is told an id with the opening, before there is an event, and so misses
-nothing either.`;
+nothing either.
+
+The stream of an execution's events, and that of a flow's, ends with the execution or the flow: after the last event comes an event
+\`end\`, with \`{executionId}\` or \`{flowId}\` as its data, and the connection is closed. An \`EventSource\` is to be closed on it,
+since it would come back by itself. After a replay, read on from the last id. Between its events the stream of an execution
+tells progress as events \`progress\`, with \`{executionId, percent?, message?, at}\` as their data: at most four a second, without
+an id, only what is new, and never again for a reader that comes back.`;
 
 async function describe(): Promise<Description> {
 	const backend = await openBackend("memory:", {});

@@ -6,6 +6,7 @@ import { isClaimable } from "./placement.ts";
 import type { OnHard } from "./records/budget.ts";
 import { type ExecutionRecord, eligibleSince, type LeaseEnd } from "./records/execution.ts";
 import type { LaneRecord, LaneState } from "./records/lane.ts";
+import type { WorkersFor } from "./serving.ts";
 import { type BlockingReason, hasEnded, type OwnershipState, type StateFields } from "./state.ts";
 
 /** What a reader is told beyond the stored fields. */
@@ -40,8 +41,12 @@ export const shownLaneState = (state: LaneState): "active" | Exclude<LaneState, 
 export const blockedSince = (record: ExecutionRecord, lane: LaneRecord): number =>
 	isHeldByLane(record, lane) ? Math.max(lane.stateSince, eligibleSince(record)) : record.blockedAt;
 
-/** Why it is not running, in words; empty when it runs or has ended. */
-export function describeBlocking(record: ExecutionRecord, lane: LaneRecord): string {
+/** Whether nothing but a worker is missing, so that it matters who is there. */
+export const waitsForWorker = (record: ExecutionRecord, lane: LaneRecord): boolean =>
+	isClaimable(record) && !isHeldByLane(record, lane);
+
+/** Why it is not running, in words; empty when it runs or has ended. `workers` are those of its namespace, where known. */
+export function describeBlocking(record: ExecutionRecord, lane: LaneRecord, workers?: WorkersFor): string {
 	if (isHeldByLane(record, lane)) return `lane ${record.lane} is paused`;
 	if (record.blockingDetail) return record.blockingDetail;
 	if (record.grant)
@@ -49,7 +54,7 @@ export function describeBlocking(record: ExecutionRecord, lane: LaneRecord): str
 	const until = record.delayUntil ? new Date(record.delayUntil).toISOString() : "";
 	switch (record.blockingReason) {
 		case "waiting_for_worker":
-			return `waiting for a worker on lane ${record.lane}`;
+			return workers?.lack ?? `waiting for a worker on lane ${record.lane}`;
 		case "waiting_for_delay":
 			return `delayed until ${until}`;
 		case "waiting_for_retry_backoff":

@@ -93,7 +93,8 @@ export function executionRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "GET /v1/executions/:id/events",
-			summary: "Its history, oldest first; with Accept: text/event-stream as it happens",
+			summary:
+				"Its history, oldest first; with Accept: text/event-stream as it happens, with its progress, until it has ended",
 			query: shapes.eventsRequest,
 			replies: { 200: eventPage },
 			waitMs: waitInQuery,
