@@ -6,7 +6,7 @@ import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { ERRORS } from "../src/kernel/errors.ts";
 import { openBackend } from "../src/library/open.ts";
-import { BODY_LIMIT, CONTROL_LIMIT, JOINT_LIMIT, MAX_NESTING, RENEW_LIMIT } from "../src/server/bodies.ts";
+import { BODY_LIMIT, CONTROL_LIMIT, FAIL_LIMIT, JOINT_LIMIT, MAX_NESTING, RENEW_LIMIT } from "../src/server/bodies.ts";
 import { LARGE_BODY } from "../src/server/large-bodies.ts";
 import { POOLS } from "../src/server/pools.ts";
 import { startServer } from "../src/server/server.ts";
@@ -178,6 +178,7 @@ function limits(): string {
 		`| body of a create, complete, claim, grant or tags, or of a worker | ${kib(BODY_LIMIT)} |`,
 		`| body of a renewal | ${kib(RENEW_LIMIT)} |`,
 		`| body of a batch or a joint complete | ${kib(JOINT_LIMIT)}, each item ${kib(BODY_LIMIT)} |`,
+		`| body of a fail | ${kib(FAIL_LIMIT)} |`,
 		`| any other body | ${kib(CONTROL_LIMIT)} |`,
 		`| bodies over ${kib(LARGE_BODY)} at a time | the pool \`large_bodies\` |`,
 		`| nesting of JSON | ${MAX_NESTING} levels |`,

@@ -99,7 +99,7 @@ export {
 	WaitTimeout,
 } from "./worker/errors.ts";
 export type { FrameOptions, StreamWriter } from "./worker/frame-writer.ts";
-export type { Logger } from "./worker/logger.ts";
+export type { HandlerLog, LogCall, Logger } from "./worker/logger.ts";
 export type { ReceivedSignal } from "./worker/received-signal.ts";
 export type { StepFunction } from "./worker/steps.ts";
 export type { Approval, WaitForApprovalOptions, WaitForOptions, WaitForSignalOptions } from "./worker/waits.ts";

@@ -177,7 +177,7 @@ export interface LeaseCalls {
 	completeMany(items: (CompleteRequest & { executionId: string })[]): Promise<CompletedItem[]>;
 	fail(id: string, request: FailRequest): Promise<{ publicState: PublicState; retryAt?: number }>;
 	delay(id: string, request: DelayRequest): Promise<{ publicState: PublicState; delayUntil?: number }>;
-	release(id: string, request: ReleaseRequest): Promise<{ publicState: PublicState }>;
+	release(id: string, request: ReleaseRequest): Promise<{ publicState: PublicState; delayUntil?: number }>;
 	progress(id: string, request: ProgressRequest): Promise<{ percent?: number; message?: string }>;
 	/**
 	 * Keeps what a step of a handler came to. A result is final: recorded again, with whatever, it gives the first answer. A

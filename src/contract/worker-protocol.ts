@@ -1,4 +1,3 @@
-import Type, { type Static } from "typebox";
 import {
 	base64,
 	capabilities,
@@ -15,6 +14,7 @@ import {
 	text,
 	time,
 } from "./fields.ts";
+import { type Static, Type } from "./schema.ts";
 import { shape } from "./validate.ts";
 
 /** Requests of workers: claiming, and everything that carries a fence. */
@@ -28,6 +28,8 @@ const leaseMs = Type.Integer({
 
 /** Longest reason of a failure: it stands in its record twice, and a record has a cap. */
 export const MAX_REASON = 2048;
+/** Most of what is told of a failure besides its reason: bytes of UTF-8. */
+export const MAX_DETAIL_BYTES = 16 * 1024;
 export const MAX_CLAIM = 256;
 export const MAX_CLAIM_WAIT_MS = 30_000;
 
@@ -125,14 +127,28 @@ export const completeManyRequest = shape(
 const completedItem = Type.Object({ executionId, ...fenced, ...payload }, strict);
 export const completeItem = shape(completedItem);
 
+export const DETAIL_ALLOWED = `must be text of at most ${MAX_DETAIL_BYTES} bytes in UTF-8`;
+
 export const failRequest = shape(
 	Type.Object(
 		{
 			...fenced,
 			reason: text(1, MAX_REASON, "What went wrong"),
 			category: Type.Optional(category),
-			retryable: Type.Optional(Type.Boolean({ description: "false: do not retry", allowed: "must be a boolean" })),
+			retryable: Type.Optional(
+				Type.Boolean({
+					description: "false: do not retry; true: retry also without a retry policy, at most 3 times",
+					allowed: "must be a boolean",
+				}),
+			),
 			retryAfterMs: Type.Optional(duration(0, "Retry after this long instead of by backoff")),
+			detail: Type.Optional(
+				Type.String({
+					maxLength: MAX_DETAIL_BYTES,
+					description: "Name, stack and causes of what was thrown, kept with the attempt",
+					allowed: DETAIL_ALLOWED,
+				}),
+			),
 		},
 		strict,
 	),

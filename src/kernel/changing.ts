@@ -91,6 +91,9 @@ export function takeLease(
 	const end: LeaseEnd = { id: lease.id, epoch: lease.epoch, by };
 	if (outcome) end.outcome = outcome;
 	const interrupted = copyOf(attempt);
+	// Whatever else a holder does with it is progress.
+	if (by === "release") interrupted.releases = (attempt.releases ?? 0) + 1;
+	else if (attempt.releases !== undefined) delete interrupted.releases;
 	interrupted.usedMs = (attempt.usedMs ?? 0) + Math.max(0, now - lease.acquiredAt);
 	changes.lease = null;
 	changes.hold = null;
@@ -126,6 +129,7 @@ export function copyOf(attempt: Attempt): Attempt {
 	};
 	if (attempt.endedAt !== undefined) copy.endedAt = attempt.endedAt;
 	if (attempt.usedMs !== undefined) copy.usedMs = attempt.usedMs;
+	if (attempt.releases !== undefined) copy.releases = attempt.releases;
 	if (attempt.isRevoked !== undefined) copy.isRevoked = attempt.isRevoked;
 	if (attempt.failure !== undefined) copy.failure = attempt.failure;
 	if (attempt.result !== undefined) copy.result = attempt.result;

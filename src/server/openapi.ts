@@ -1,8 +1,8 @@
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance, FastifySchema } from "fastify";
-import type { TSchema } from "typebox";
 import { errorReply } from "../contract/replies/errors.ts";
+import type { TSchema } from "../contract/schema.ts";
 import type { Role } from "./access.ts";
 import type { Route } from "./routes/route.ts";
 import { VERSION } from "./version.ts";

@@ -10,7 +10,7 @@ import { startServer } from "../../src/server/server.ts";
 import type { Store } from "../../src/store/port.ts";
 import { sharedCluster } from "../servers/valkey-cluster.ts";
 import { hasValkey, ownStore, type StoreHost, sharedValkey } from "../servers/valkey-server.ts";
-import type { VirtualClock } from "../virtual-clock.ts";
+import type { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { socketTraffic } from "./socket-traffic.ts";
 import { storeTraffic } from "./store-traffic.ts";
 

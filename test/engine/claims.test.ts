@@ -6,7 +6,7 @@ import type { PartitionRunner } from "../../src/engine/partition/partition-runne
 import { slotOfId } from "../../src/kernel/ids.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import { type Notice, StoreError } from "../../src/store/port.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 const clock = new VirtualClock();
 let engine: Engine | undefined;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { FlowFabricError } from "../../src/contract/errors.ts";
 import { type Fault, FaultLog, faultLine } from "../../src/engine/fault-log.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 const SWEEP = "the sweep failed and will be made again";
 const SKIPPED = "partitions that cannot be read are passed over";

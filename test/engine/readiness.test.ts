@@ -4,7 +4,7 @@ import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { startServer } from "../../src/server/server.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import { type Batch, StoreError } from "../../src/store/port.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 /** A store that takes no changes while it is full; one on a server lets what runs end. */
 class FillingStore extends MemoryStore {

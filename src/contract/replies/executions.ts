@@ -1,4 +1,3 @@
-import Type, { type Static } from "typebox";
 import {
 	ATTEMPT_STATES,
 	BLOCKING_REASONS,
@@ -8,9 +7,10 @@ import {
 	TERMINAL_OUTCOMES,
 } from "../../kernel/state.ts";
 import { policy } from "../executions.ts";
+import { type Static, Type } from "../schema.ts";
 import { error } from "./errors.ts";
 import { laneState } from "./lanes.ts";
-import { at, attemptType, count, failure, nextCursor, one, publicState, tags } from "./parts.ts";
+import { at, attemptType, count, detailedFailure, nextCursor, one, publicState, tags } from "./parts.ts";
 
 /** What is told of executions. A reply's schema is what the docs show of it, and its type is made from that. */
 
@@ -87,7 +87,7 @@ export const execution = Type.Object({
 	quotas: Type.Array(Type.String()),
 	requiredCapabilities: Type.Array(Type.String()),
 	progress: optional(Type.Object({ percent: optional(Type.Number()), message: optional(Type.String()) })),
-	failure: optional(failure),
+	failure: optional(detailedFailure),
 	cancel: optional(
 		Type.Object({
 			source: one(["operator", "holder", "flow", "budget", "timeout"]),
@@ -149,6 +149,7 @@ export const explanation = Type.Object({
 			{ description: "Only while it is suspended" },
 		),
 	),
+	failure: optional(detailedFailure),
 	examinedAt: at,
 });
 
@@ -183,7 +184,7 @@ export const attempt = Type.Object({
 	instanceId: Type.String(),
 	startedAt: at,
 	endedAt: optional(at),
-	failure: optional(failure),
+	failure: optional(detailedFailure),
 	result: optional(Type.Object({ contentType: Type.String(), size: count })),
 });
 

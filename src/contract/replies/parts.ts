@@ -1,5 +1,5 @@
-import Type, { type TEnum } from "typebox";
 import { PUBLIC_STATES } from "../../kernel/state.ts";
+import { type TEnum, Type } from "../schema.ts";
 
 /** What replies are made of. */
 
@@ -16,6 +16,14 @@ export const attemptType = one(["initial", "retry", "reclaim", "replay"]);
 
 export const nextCursor = Type.Optional(Type.String({ description: "Left out on the last page" }));
 
-export const tags = Type.Record(Type.String(), Type.String());
+export const tags = Type.Record(Type.String());
 
-export const failure = Type.Object({ reason: Type.String(), category: Type.String() });
+const why = { reason: Type.String(), category: Type.String() };
+
+export const failure = Type.Object(why);
+
+/** On reads of one execution and of its attempts; lists, events and claims leave the detail out. */
+export const detailedFailure = Type.Object({
+	...why,
+	detail: Type.Optional(Type.String({ description: "Name, stack and causes of what the handler threw; not in lists" })),
+});

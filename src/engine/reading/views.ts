@@ -1,7 +1,7 @@
 import type { AttemptView, ClaimedExecution, Execution } from "../../contract/replies.ts";
 import { JSON_CONTENT } from "../../kernel/payload.ts";
 import { blockedSince, describeBlocking, stateAt } from "../../kernel/reading.ts";
-import { type Attempt, type ExecutionRecord, partsOf } from "../../kernel/records/execution.ts";
+import { type Attempt, type ExecutionRecord, type Failure, partsOf } from "../../kernel/records/execution.ts";
 import type { LaneRecord } from "../../kernel/records/lane.ts";
 import type { WorkersFor } from "../../kernel/serving.ts";
 import { publicState } from "../../kernel/state.ts";
@@ -51,7 +51,7 @@ export function executionView(
 		quotas: [...record.quotas],
 		requiredCapabilities: [...record.requiredCapabilities],
 		...(record.progress ? { progress: record.progress } : undefined),
-		...(record.failure ? { failure: record.failure } : undefined),
+		...(record.failure ? { failure: failureView(record.failure) } : undefined),
 		...(record.cancel ? { cancel: record.cancel } : undefined),
 		createdBy: record.createdBy,
 		createdAt: record.createdAt,
@@ -59,6 +59,12 @@ export function executionView(
 		...(record.completedAt ? { completedAt: record.completedAt } : undefined),
 	};
 }
+
+/** Its detail is read apart, where it is shown; see `details.ts`. */
+export const failureView = ({ reason, category }: Failure): { reason: string; category: string } => ({
+	reason,
+	category,
+});
 
 export function attemptView(attempt: Attempt): AttemptView {
 	const { endedAt, failure, result } = attempt;
@@ -70,7 +76,7 @@ export function attemptView(attempt: Attempt): AttemptView {
 		instanceId: attempt.instanceId,
 		startedAt: attempt.startedAt,
 		...(endedAt !== undefined ? { endedAt } : undefined),
-		...(failure ? { failure } : undefined),
+		...(failure ? { failure: failureView(failure) } : undefined),
 		...(result ? { result: { contentType: result.contentType ?? JSON_CONTENT, size: result.size } } : undefined),
 	};
 }

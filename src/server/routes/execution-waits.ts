@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import Type from "typebox";
 import type { FollowOptions } from "../../contract/backend.ts";
 import { FlowFabricError } from "../../contract/errors.ts";
 import { eventsRequest, MAX_POLL_MS } from "../../contract/executions.ts";
 import { integer } from "../../contract/fields.ts";
+import { Type } from "../../contract/schema.ts";
 import { shape } from "../../contract/validate.ts";
 import { refusePaging } from "../event-pages.ts";
 import { waiting } from "../pending-call.ts";

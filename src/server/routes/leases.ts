@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import Type from "typebox";
 import { workerUsageRequest } from "../../contract/budgets.ts";
 import { childShape, MAX_CHILDREN_PER_CALL, waitChildrenRequest } from "../../contract/children.ts";
 import { errorBody } from "../../contract/errors.ts";
@@ -9,9 +8,10 @@ import * as replies from "../../contract/replies/leases.ts";
 import { publicState } from "../../contract/replies/parts.ts";
 import { recordedStep } from "../../contract/replies/steps.ts";
 import type { ClaimedExecution, CompletedItem } from "../../contract/replies.ts";
+import { Type } from "../../contract/schema.ts";
 import { recordStepRequest } from "../../contract/steps.ts";
 import * as shapes from "../../contract/worker-protocol.ts";
-import { BODY_LIMIT, JOINT_LIMIT, RENEW_LIMIT } from "../bodies.ts";
+import { BODY_LIMIT, FAIL_LIMIT, JOINT_LIMIT, RENEW_LIMIT } from "../bodies.ts";
 import { answerJointly } from "../joint-bodies.ts";
 import { ifUndelivered, PendingCall } from "../pending-call.ts";
 import type { ServerContext } from "../server-context.ts";
@@ -100,6 +100,7 @@ export function leaseRoutes(context: ServerContext): Route[] {
 			name: "POST /v1/executions/:id/fail",
 			summary: "Fail the attempt; the policy decides about a retry",
 			body: shapes.failRequest.schema,
+			bodyLimit: FAIL_LIMIT,
 			replies: { 200: Type.Object({ ...state, retryAt: Type.Optional(Type.Integer()) }) },
 			handle: (request) => request.principal.backend.leases.fail(idOf(request), request.body as never),
 		},
@@ -112,9 +113,9 @@ export function leaseRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "POST /v1/executions/:id/release",
-			summary: "Hand the work back to its queue at once",
+			summary: "Hand the work back to its queue at once; from the fourth time in a row after a wait that doubles",
 			body: shapes.releaseRequest.schema,
-			replies: { 200: Type.Object(state) },
+			replies: { 200: Type.Object({ ...state, delayUntil: Type.Optional(Type.Integer()) }) },
 			handle: (request) => request.principal.backend.leases.release(idOf(request), request.body as never),
 		},
 		{
