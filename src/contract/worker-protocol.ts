@@ -53,7 +53,7 @@ export const claimRequest = shape(
 	Type.Object(
 		{
 			...search,
-			max: Type.Optional(integer(1, MAX_CLAIM, "Most executions to claim (1)")),
+			max: Type.Optional(integer(1, MAX_CLAIM, "Maximum executions to claim (1)")),
 			leaseMs: Type.Optional(leaseMs),
 			requestId: Type.Optional(text(1, 256, "Repeated within leaseMs, the claim gives the same leases again")),
 		},
@@ -141,7 +141,7 @@ export const failRequest = shape(
 					allowed: "must be a boolean",
 				}),
 			),
-			retryAfterMs: Type.Optional(duration(0, "Retry after this long instead of by backoff")),
+			retryAfterMs: Type.Optional(duration(0, "Retry after this long instead of the policy's backoff")),
 			detail: Type.Optional(
 				Type.String({
 					maxLength: MAX_DETAIL_BYTES,
@@ -157,7 +157,7 @@ export type FailRequest = Static<typeof failRequest.schema>;
 
 export const delayRequest = shape(
 	Type.Object(
-		{ ...fenced, delayMs: Type.Optional(duration(0, "Go on after this long")), delayUntil: Type.Optional(time) },
+		{ ...fenced, delayMs: Type.Optional(duration(0, "Continue after this long")), delayUntil: Type.Optional(time) },
 		strict,
 	),
 );

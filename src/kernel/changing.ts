@@ -1,6 +1,6 @@
 import { passOnRoom, returnWhatIsOver } from "./admission/returning.ts";
 import { leaveChildren } from "./children/leaving.ts";
-import type { EmittedEvent, EventBody, EventType } from "./events.ts";
+import type { EmittedEvent, EventBody, EventDraft, EventType } from "./events.ts";
 import { countMember } from "./flows/counting.ts";
 import type { Attempt, AttemptEnd, ExecutionRecord, LeaseEnd } from "./records/execution.ts";
 import { amendExecution, executionKey } from "./records/execution.ts";
@@ -8,11 +8,6 @@ import { ended, hasEnded, type TerminalOutcome } from "./state.ts";
 import { endSuspension } from "./suspension/ending.ts";
 import { ensureTicket, needsTicket } from "./tickets.ts";
 import type { Tx } from "./tx.ts";
-
-export interface EventDraft {
-	type: EventType;
-	[detail: string]: unknown;
-}
 
 /** Who does something, and when. */
 export interface Deed {
@@ -67,7 +62,7 @@ const isPassedBy = (record: ExecutionRecord, next: ExecutionRecord): boolean =>
 function tell(tx: Tx, record: ExecutionRecord, seq: number, deed: Deed, draft: EventDraft): void {
 	const body: EventBody = { seq, type: draft.type, actor: deed.actor };
 	if (record.attempt) body.attempt = record.attempt.index;
-	for (const name in draft) body[name] = draft[name];
+	for (const name in draft) body[name] = draft[name as keyof EventDraft];
 	const event: EmittedEvent = { namespace: record.namespace, executionId: record.id, at: deed.now, body };
 	if (record.flowId) event.flowId = record.flowId;
 	tx.emit(event);
@@ -137,14 +132,17 @@ export function copyOf(attempt: Attempt): Attempt {
 	return copy;
 }
 
+/** The events that a lease may end with. */
+type LeaseEnding = { [T in EventType]: "renewals" extends keyof EventDraft<T> ? T : never }[EventType];
+
 /** An event about a lease that just ended. */
-export function leaseEvent(type: EventType, record: ExecutionRecord): EventDraft {
-	const event: EventDraft = { type };
+export function leaseEvent<T extends LeaseEnding>(type: T, record: ExecutionRecord): EventDraft<T> {
+	const event: { type: T; epoch?: number; renewals?: number } = { type };
 	if (record.lease) {
 		event.epoch = record.lease.epoch;
 		if (record.lease.renewals) event.renewals = record.lease.renewals;
 	}
-	return event;
+	return event as EventDraft<T>;
 }
 
 const attemptEndOf: Record<Exclude<TerminalOutcome, "none">, AttemptEnd> = {
@@ -184,7 +182,7 @@ export function cancellation(
 	record: ExecutionRecord,
 	by: LeaseEnd["by"],
 	{ now }: Deed,
-): { changes: Partial<ExecutionRecord>; event: EventDraft } {
+): { changes: Partial<ExecutionRecord>; event: EventDraft<"cancelled"> } {
 	const { deadlineAt: _, ...asked } = record.cancel ?? { source: "operator", requestedAt: now };
 	const changes = ending(record, "cancelled", now, by, { publicState: "cancelled" });
 	changes.cancel = asked;

@@ -9,6 +9,7 @@ import type { ExecutionRecord } from "./records/execution.ts";
 import type { LaneRecord } from "./records/lane.ts";
 import type { SuspensionRecord } from "./records/suspension.ts";
 import { WorkersFor } from "./serving.ts";
+import type { TerminalOutcome } from "./state.ts";
 import { describeCondition } from "./suspension/describing.ts";
 
 /** Why an execution does not run, in words, from what whoever explains it has gathered. */
@@ -96,8 +97,8 @@ function explainWaiting(
 	if (cause && !isRoute && refusals.length === 0)
 		reasons.push(`${cause} ${record.blockedOn} has room again; it is about to be released`);
 	if (lane.state === "paused") reasons.push(`lane ${record.lane} is paused`);
-	if (isRoute && !missing) reasons.push("a worker that can serve it has come; it is about to be released");
-	// Of what somebody has been given already, or what waits for something else first, it is no news that nobody is there.
+	if (isRoute && !missing) reasons.push("a worker that can serve it has registered; it is about to be released");
+	// Work that is granted, or that waits for something else first, needs no worker yet.
 	else if (lack !== undefined && (missing || live > 0 || isClaimable(record))) reasons.push(lack);
 	if (standing) for (const reason of describeStanding(record, standing)) reasons.push(reason);
 	return { reasons, workers: { live, able }, ...(missing ? { missingCapabilities: missing } : undefined) };
@@ -120,17 +121,27 @@ function describeStanding(
 	{ ahead, exact, aheadInKey }: QueueStanding,
 ): string[] {
 	const place =
-		ahead === 0 ? `it is next on lane ${lane}` : `${exact ? "" : "at least "}${ahead} stand before it on lane ${lane}`;
-	return aheadInKey ? [place, `${aheadInKey} of its fairness key ${fairnessKey} come before it`] : [place];
+		ahead === 0
+			? `it is next on lane ${lane}`
+			: `${exact ? "" : "at least "}${ahead} ${ahead === 1 ? "execution is" : "executions are"} ahead of it on lane ${lane}`;
+	return aheadInKey ? [place, `${aheadInKey} of its fairness key ${fairnessKey} are ahead of it`] : [place];
 }
 
 function describeHolder({ lease, cancel }: ExecutionRecord): string {
 	const { instanceId = "", expiresAt = 0 } = lease ?? {};
-	const asked = cancel ? "; it was asked to stop" : "";
-	return `it runs on ${instanceId}, under a lease until ${new Date(expiresAt).toISOString()}${asked}`;
+	const asked = cancel ? "; a cancel was requested" : "";
+	return `it is running on ${instanceId}, under a lease until ${new Date(expiresAt).toISOString()}${asked}`;
 }
 
+const HOW_IT_ENDED: Record<TerminalOutcome, string> = {
+	none: "ended",
+	success: "completed",
+	failed: "failed",
+	cancelled: "was cancelled",
+	expired: "expired",
+	skipped: "was skipped",
+};
+
 function describeEnd({ terminalOutcome, completedAt, failure }: ExecutionRecord): string {
-	const how = terminalOutcome === "success" ? "well" : terminalOutcome;
-	return `it ended ${how} at ${new Date(completedAt).toISOString()}${failure ? `: ${failure.reason}` : ""}`;
+	return `it ${HOW_IT_ENDED[terminalOutcome]} at ${new Date(completedAt).toISOString()}${failure ? `: ${failure.reason}` : ""}`;
 }

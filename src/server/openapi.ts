@@ -23,16 +23,16 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
 				securitySchemes: { token: { type: "http", scheme: "bearer" } },
 			},
 			tags: [
-				{ name: "executions", description: "Submitting, reading and steering work" },
+				{ name: "executions", description: "Submitting, reading and controlling work" },
 				{ name: "worker protocol", description: "Claiming work and everything done under a lease" },
-				{ name: "streams", description: "What handlers tell while they run" },
-				{ name: "flows", description: "Work that waits for other work, as one graph" },
-				{ name: "lanes", description: "What waits where" },
-				{ name: "budgets", description: "What may be spent, who spent it, and what waits for more" },
-				{ name: "quotas", description: "How much may start within a time, and how much may run at once" },
+				{ name: "streams", description: "Output of handlers while they run" },
+				{ name: "flows", description: "Graphs of executions that wait for one another" },
+				{ name: "lanes", description: "Queues of work" },
+				{ name: "budgets", description: "Limits on spending, and who spent what" },
+				{ name: "quotas", description: "Limits on rate and concurrency" },
 				{ name: "events", description: "Everything that happens in a namespace" },
-				{ name: "administration", description: "For whoever runs the engine" },
-				{ name: "health", description: "For whoever runs the server" },
+				{ name: "administration", description: "For operators of the engine" },
+				{ name: "health", description: "For operators of the server" },
 			],
 		},
 	});
@@ -103,7 +103,7 @@ function responses(route: Route): Record<string, unknown> {
 
 function response(reply: Route["replies"][number], streams: boolean | undefined): unknown {
 	if (reply === "bytes") {
-		return { description: "The bytes, under their own content type", content: { "*/*": { schema: {} } } };
+		return { description: "The bytes, with their own content type", content: { "*/*": { schema: {} } } };
 	}
 	if (reply === "nothing") return { description: "There is none" };
 	if (reply === "text") return { description: "Text", content: { "text/plain": { schema: { type: "string" } } } };

@@ -34,7 +34,7 @@ export class FaultyCalls {
 			get: (target, area: keyof Backend) => {
 				const calls: unknown = target[area];
 				if (typeof calls === "function") return calls.bind(target);
-				return isArea(calls) ? this.#area(area, calls) : calls;
+				return AREAS.has(area) ? this.#area(area, calls as Record<string, unknown>) : calls;
 			},
 		});
 	}
@@ -89,7 +89,19 @@ export class FaultyCalls {
 	}
 }
 
-const isArea = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+const AREAS = new Set<string>([
+	"executions",
+	"leases",
+	"workers",
+	"lanes",
+	"budgets",
+	"quotas",
+	"waitpoints",
+	"streams",
+	"flows",
+	"feed",
+	"admin",
+] satisfies (keyof Calls)[]);
 
 const ignore = (): void => {};
 

@@ -3,8 +3,8 @@ import { refuseUnknownOptions } from "../contract/option-names.ts";
 import { DUE_QUEUE } from "../kernel/placement.ts";
 import { WORKER_PREFIX } from "../kernel/records/worker.ts";
 import { FlowFabric, type TypedWorker } from "../library/flowfabric.ts";
+import type { AnyKinds, Kinds } from "../library/kinds.ts";
 import { type OpenOptions, openBackend } from "../library/open.ts";
-import type { AnyKinds } from "../library/submission.ts";
 import type { QueuePosition, Store } from "../store/port.ts";
 import type { WorkerOptions } from "../worker/worker.ts";
 import { type CallName, FaultyCalls } from "./faulty-calls.ts";
@@ -24,7 +24,7 @@ const MOST_MS = 366 * 86_400_000;
  * FlowFabric for tests of programs that use it: the real engine with all its rules on `memory:`, in time that passes only
  * when the test says so. It goes wherever a `FlowFabric` goes. Nothing in it sleeps: a day passes in milliseconds.
  */
-export class TestFabric<K extends AnyKinds = AnyKinds> extends FlowFabric<K> {
+export class TestFabric<K extends Kinds<K> = AnyKinds> extends FlowFabric<K> {
 	readonly #clock: VirtualClock;
 	readonly #wire: FaultyCalls;
 	readonly #workers: TypedWorker<K>[] = [];
@@ -123,7 +123,7 @@ export class TestFabric<K extends AnyKinds = AnyKinds> extends FlowFabric<K> {
 }
 
 /** Opens an empty FlowFabric for one test; close it when the test is over. */
-export async function openTest<K extends AnyKinds = AnyKinds>(options: TestOptions = {}): Promise<TestFabric<K>> {
+export async function openTest<K extends Kinds<K> = AnyKinds>(options: TestOptions = {}): Promise<TestFabric<K>> {
 	refuseUnknownOptions("openTest", options, OPTIONS);
 	const { now, ...others } = options;
 	if (now !== undefined && !(Number.isInteger(now) && now >= 0))

@@ -88,7 +88,7 @@ export class Job implements HandlerRun {
 			await this.#tell(report);
 		} catch (error) {
 			// The lease stays until it lapses and the work returns by itself: nothing is lost, but somebody should know.
-			this.log.error(`its outcome could not be told: ${String(error)}`);
+			this.log.error(`its outcome could not be reported: ${String(error)}`);
 		}
 	}
 
@@ -119,7 +119,7 @@ export class Job implements HandlerRun {
 
 	/** What can no longer be kept does not keep the outcome from being told. */
 	async flush(): Promise<void> {
-		await this.#stream?.sent().catch((error) => this.log.debug(`its stream breaks off: ${String(error)}`));
+		await this.#stream?.sent().catch((error) => this.log.debug(`its stream has stopped: ${String(error)}`));
 	}
 
 	/** What a renewal said of this lease. */
@@ -202,7 +202,7 @@ export class Job implements HandlerRun {
 			await flushed;
 			await this.backend.leases.release(this.id, { fence: this.fence });
 		} catch (error) {
-			this.log.warn(`could not be handed back, its lease will lapse: ${String(error)}`);
+			this.log.warn(`could not be handed back; its lease will expire: ${String(error)}`);
 		}
 	}
 
@@ -231,7 +231,7 @@ export class Job implements HandlerRun {
 		const why = detail ?? failure.reason;
 		if (publicState === "cancelled") this.log.debug(`cancelled, and threw ${why}`);
 		else if (retryAt === undefined) this.log.error(`failed: ${why}`);
-		else this.log.warn(`failed, and is tried again at ${new Date(retryAt).toISOString()}: ${why}`);
+		else this.log.warn(`failed, and will be retried at ${new Date(retryAt).toISOString()}: ${why}`);
 	}
 
 	/** Tells an outcome until it is heard, refused, or no longer ours to tell. */

@@ -178,6 +178,13 @@ test("examples/flow-map-reduce.ts goes over a thousand items, eight at a time, a
 	);
 });
 
+test("examples/embedded-server.ts serves, works and submits in one process, and stands in docs/embedding.md", async () => {
+	expect(blockAfter(await readFile(join(root, "docs/embedding.md"), "utf8"), "example: embedded-server.ts")).toBe(
+		await readFile(join(root, "examples/embedded-server.ts"), "utf8"),
+	);
+	expect(await output(".build/examples/embedded-server.js")).toBe("NO CONNECTION\nOVER HTTP\nclosed\n");
+});
+
 test("examples/testing-a-worker.test.ts stands in docs/testing.md and takes less than a second", async () => {
 	const name = "testing-a-worker.test";
 	expect(blockAfter(await readFile(join(root, "docs/testing.md"), "utf8"), `example: ${name}.ts`)).toBe(

@@ -119,7 +119,7 @@ describe("a partition that cannot be read", () => {
 		expect(claimed.sort()).toEqual(reachable.sort());
 		await claim();
 		await claim();
-		expect(faults).toEqual(["partitions that cannot be read are passed over"]);
+		expect(faults).toEqual(["partitions that cannot be read are skipped"]);
 	});
 
 	it("is counted by the claim that passed it over", async () => {

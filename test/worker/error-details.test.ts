@@ -130,7 +130,7 @@ describe("the log of a worker", () => {
 	it("says when it is tried again", async () => {
 		const { log, stage } = await throwing(new RetryAfter(1000, "busy"));
 		const until = new Date(stage.clock.now() + 1000).toISOString();
-		expect(log).toContainEqual(expect.stringContaining(`failed, and is tried again at ${until}: RetryAfter: busy`));
+		expect(log).toContainEqual(expect.stringContaining(`failed, and will be retried at ${until}: RetryAfter: busy`));
 	});
 
 	it("takes fields beside a message", async () => {

@@ -16,19 +16,6 @@ export function truth(text: string): boolean | undefined {
 	return text === "true" ? true : text === "false" ? false : undefined;
 }
 
-export interface Address {
-	host: string;
-	port: number;
-}
-
-/** `host:port`; an IPv6 host stands in brackets. */
-export function address(text: string): Address | undefined {
-	const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/.exec(text);
-	const host = match?.[1] ?? match?.[2];
-	const port = Number(match?.[3]);
-	return host !== undefined && port <= 65_535 ? { host, port } : undefined;
-}
-
 /** Texts separated by commas, each of which must be valid. */
 export function listOf(isValid: (each: string) => boolean): (text: string) => string[] | undefined {
 	return (text) => {
@@ -62,9 +49,4 @@ export function duration(text: string): number | undefined {
 	const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text);
 	const unit = UNITS[match?.[2] ?? "ms"];
 	return match && unit !== undefined ? Math.round(Number(match[1]) * unit) : undefined;
-}
-
-/** A store's URL without the password in it. */
-export function withoutPassword(url: string): string {
-	return url.replace(/^([a-z+]+:\/\/[^/@:]*):.*@/is, "$1:***@");
 }

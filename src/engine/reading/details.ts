@@ -9,7 +9,7 @@ const MOST_DETAILS = 256;
 
 /** What is shown of a failure once its detail was read. */
 interface DetailedView {
-	failure?: { reason: string; category: string; detail?: string };
+	failure?: { reason: string; category: string; detail?: string } | undefined;
 }
 
 /** Adds to each view the detail of its failure. What was removed meanwhile is left out. */

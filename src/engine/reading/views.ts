@@ -1,4 +1,4 @@
-import type { AttemptView, ClaimedExecution, Execution } from "../../contract/replies.ts";
+import type { AttemptView, ClaimedExecution, Execution, ExecutionFields } from "../../contract/replies.ts";
 import { JSON_CONTENT } from "../../kernel/payload.ts";
 import { blockedSince, describeBlocking, stateAt } from "../../kernel/reading.ts";
 import { type Attempt, type ExecutionRecord, type Failure, partsOf } from "../../kernel/records/execution.ts";
@@ -16,7 +16,7 @@ export function executionView(
 ): Execution {
 	const { attempt, lease } = record;
 	const blockedAt = blockedSince(record, laneCopy);
-	return {
+	const view: ExecutionFields = {
 		id: record.id,
 		kind: record.kind,
 		namespace: record.namespace,
@@ -58,6 +58,8 @@ export function executionView(
 		...(record.startedAt ? { startedAt: record.startedAt } : undefined),
 		...(record.completedAt ? { completedAt: record.completedAt } : undefined),
 	};
+	// The rules see to it that an execution has what belongs to its state.
+	return view as Execution;
 }
 
 /** Its detail is read apart, where it is shown; see `details.ts`. */

@@ -64,6 +64,6 @@ export function endAttempt(
 	const event = leaseEvent(retryAt === undefined ? "failed" : "retry_scheduled", record);
 	event.reason = failure.reason;
 	event.category = failure.category;
-	if (retryAt !== undefined) event.retryAt = retryAt;
+	if (event.type === "retry_scheduled") event.retryAt = retryAt;
 	return firstAnswer(transition(tx, record, changes, deed, event));
 }
