@@ -1,7 +1,7 @@
 import type { Execution } from "../../contract/replies.ts";
 import { WorkersFor } from "../../kernel/serving.ts";
 import type { FlowFabric } from "../../library/flowfabric.ts";
-import { oneLine } from "../format/table.ts";
+import { oneLine } from "../format/text.ts";
 import { allPages, WHOLE_PAGE } from "../pages.ts";
 import { MOST_SAMPLES, more } from "./tally.ts";
 
