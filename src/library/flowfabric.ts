@@ -88,7 +88,10 @@ export class FlowFabric<K extends Kinds<K> = AnyKinds> {
 			[I in keyof N]: { kind: N[I] } & SubmitItem<K, N[I]>;
 		},
 	): Promise<{ -readonly [I in keyof N]: Submitted<ResultOf<K[N[I]]>> }> {
+		if (!Array.isArray(items)) return this.backend.executions.createMany(items as never) as never;
 		const requests = (items as readonly { input?: unknown; traceparent?: string }[]).map((item) => {
+			// What is no item is refused where the others are judged.
+			if (typeof item !== "object" || item === null) return item;
 			const { input } = item;
 			const request = copyOf(item);
 			if (input instanceof Uint8Array) Object.assign(request, { input: undefined }, inputFields(input));
