@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { explainRecord, type Facts, factsNeeded, WorkersFor } from "../../src/kernel/explaining.ts";
+import { explainRecord, type Facts, factsNeeded } from "../../src/kernel/explaining.ts";
 import type { Upstream } from "../../src/kernel/flows/describing.ts";
 import { resultOf } from "../../src/kernel/reading.ts";
 import { type ExecutionRecord, type Group, makeExecution } from "../../src/kernel/records/execution.ts";
 import { laneDefaults, makeLane } from "../../src/kernel/records/lane.ts";
 import { makeSuspension } from "../../src/kernel/records/suspension.ts";
 import { makeWorker, type WorkerRecord } from "../../src/kernel/records/worker.ts";
+import { WorkersFor } from "../../src/kernel/serving.ts";
 import { blocked, claimed, delayed, eligible, ended, granted } from "../../src/kernel/state.ts";
 import type { Condition } from "../../src/kernel/suspension/condition.ts";
 import { describeCondition } from "../../src/kernel/suspension/describing.ts";
@@ -38,7 +39,7 @@ describe("what a suspension waits for", () => {
 		expect(described({ signal: "go", waitpoint: "v" }, [0])).toBe("signal go at v");
 		expect(described({ anySignal: true }, [0])).toBe("any signal at w");
 		expect(described({ operatorOnly: true }, [0])).toBe("an operator to resume it");
-		expect(described({ timeoutOnly: true }, [0])).toBe("its time to come");
+		expect(described({ timeoutOnly: true }, [0])).toBe("its timeout");
 		expect(described({ count: { n: 2, distinctBy: "source", match: "yes" } }, [1])).toBe(
 			"2 signals yes from different sources, of which 1 came",
 		);
@@ -98,7 +99,11 @@ describe("why an execution does not run", () => {
 	it("is a paused lane before all that follows from it", () => {
 		const paused = makeLane({ state: "paused" });
 		const { reasons } = explain(record({ ...eligible(first) }), { lane: paused, workers: [], standing: next });
-		expect(reasons).toEqual(["lane media is paused", "it is next on lane media, and no worker is registered"]);
+		expect(reasons).toEqual([
+			"lane media is paused",
+			"no live worker takes kind job on lane media",
+			"it is next on lane media",
+		]);
 	});
 
 	it("of work that was set aside is what its route comes to now", () => {
@@ -170,7 +175,7 @@ describe("a member of a flow", () => {
 		expect(toldOf({ policy: "quorum", quorum: 2, edges: 5, satisfied: 1 })).toBe(
 			"waiting for 2 of 5 upstreams: 1 satisfied, 4 to come",
 		);
-		expect(toldOf({ policy: "any_of", edges: 0 })).toBe("waiting for an upstream, and none leads to it yet");
+		expect(toldOf({ policy: "any_of", edges: 0 })).toBe("waiting for an upstream, but it has none yet");
 	});
 
 	it("is told which of them are not done, and how many more there are", () => {

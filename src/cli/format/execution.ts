@@ -72,18 +72,19 @@ export function printExecutions(terminal: Terminal, executions: readonly Executi
 				cell: ({ publicState }) => publicState,
 				paint: (text, { publicState }) => terminal.style(STATE_STYLES[publicState], text),
 			},
-			{ title: "WHY", cell: (execution) => shortDetail(execution, now), least: 24 },
-			{ title: "KIND", cell: ({ kind }) => kind, least: 10 },
+			{ title: "WHY", cell: (execution) => shortDetail(execution, now), least: 22 },
+			{ title: "KIND", cell: ({ kind }) => kind, least: 8 },
 			{ title: "ID", cell: ({ id }) => id, isId: true },
 			{ title: "CREATED", cell: ({ createdAt }) => relative(createdAt, now) },
 			{ title: "LANE", cell: ({ lane }) => lane, least: 6 },
-			...(terminal.isTTY && executions.every(({ priority }) => priority === 0) ? [] : [PRIORITY]),
+			...((terminal.columns ?? ROOMY) < ROOMY ? [] : [PRIORITY]),
 		],
 		executions,
 	);
 }
 
-/** Left out on a screen where it tells nothing; a pipe always has the same columns. */
+/** A terminal so wide has room for what matters less. A pipe has it, too. */
+const ROOMY = 100;
 const PRIORITY: Column<Execution> = { title: "PRI", cell: ({ priority }) => String(priority), align: "right" };
 
 /** Without the lane, which has a column of its own. */
