@@ -1,5 +1,4 @@
 import { FlowFabricError } from "../contract/errors.ts";
-import { ImportError } from "../store/transfer/line.ts";
 import { SettingError } from "./settings/setting.ts";
 
 /** What the process ends with. Scripts rely on these numbers: they may be added to, never changed. */
@@ -24,7 +23,6 @@ export class MisuseError extends Error {
 
 export function exitNameOf(error: unknown): ExitName {
 	if (error instanceof MisuseError || error instanceof SettingError) return "misuse";
-	if (error instanceof ImportError) return "refused";
 	if (!(error instanceof FlowFabricError)) return "failure";
 	if (error.code === "wait_timeout") return "timeout";
 	switch (error.status) {

@@ -141,7 +141,7 @@ describe("backup and import", () => {
 		expect(await readFile(file, "utf8")).toBe("not a backup\n");
 		expect((await stage.run(["backup"])).err).toContain("required option '--to <file>' not specified");
 		const damaged = await runHere(["import", file, "--store", "memory:"]);
-		expect(damaged).toMatchObject({ code: 4, err: expect.stringMatching(/line 1: is not JSON/) });
+		expect(damaged).toMatchObject({ code: 2, err: expect.stringMatching(/line 1: is not JSON/) });
 		const missing = join(folder, "nowhere.jsonl");
 		expect(await runHere(["import", missing, "--store", "memory:"])).toMatchObject({
 			code: 2,

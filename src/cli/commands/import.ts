@@ -32,6 +32,7 @@ export function addImport(program: Command, context: CommandContext): void {
 			linesOf(await watched(context, file)),
 			store,
 			partitions === undefined ? {} : { partitions },
+			file,
 		).finally(() => context.terminal.status(""));
 		if (json) return context.terminal.json({ file, store: withoutPassword(store), ...counts });
 		context.terminal.print(`${withoutPassword(store)} now holds what is in ${file}: ${countsText(counts)}`);
