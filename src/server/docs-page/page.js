@@ -14,10 +14,18 @@ function add(element, children) {
 	for (const child of children.flat()) if (child !== undefined) element.append(child);
 }
 
+/** Codes of errors would fill the screen. */
+const MOST_VALUES = 12;
+
 /** A schema in a few words. */
 function typeOf(schema) {
 	if (schema.const !== undefined) return JSON.stringify(schema.const);
-	if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
+	if (schema.enum) {
+		const values = schema.enum.map((value) => JSON.stringify(value));
+		return values.length > MOST_VALUES
+			? `${values.slice(0, MOST_VALUES).join(" | ")} | … (${values.length})`
+			: values.join(" | ");
+	}
 	const branches = schema.anyOf ?? schema.oneOf;
 	if (branches) return branches.map(typeOf).join(" | ");
 	if (schema.type === "array") return `${typeOf(schema.items ?? {})}[]`;
