@@ -48,9 +48,7 @@ test("approvals lists what waits for a person", async () => {
 	const [head = "", row = "", ...rest] = out.trimEnd().split("\n");
 	expect(head.split(/ {2,}/)).toEqual(["SINCE", "WHY", "SIGNALS", "KEY", "KIND", "EXECUTION", "TIMEOUT"]);
 	expect(row).toMatch(
-		new RegExp(
-			`^(now|\\d.*ago) +waiting for approval for another \\d+ min.* +approve +boss +refund +${id} +in \\d+ min$`,
-		),
+		new RegExp(`^(now|\\d.*ago) +waiting for approval for \\d+ min more.* +approve +boss +refund +${id} +in \\d+ min$`),
 	);
 	expect(rest).toEqual([]);
 	const page = await stage.json<{ waitpoints: { executionId: string }[] }>(["approvals", "--namespace", namespace]);

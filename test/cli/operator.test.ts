@@ -63,7 +63,11 @@ describe.skipIf(!hasPseudoTerminal())("the operator's half hour", () => {
 	}
 
 	test("list", async () => {
-		await session("list", [[["list"]], [["list", "--state", "open", "--lane", "media", "--limit", "3", "--full-ids"]]]);
+		const [, whole] = await session("list", [
+			[["list"]],
+			[["list", "--state", "open", "--lane", "media", "--limit", "3", "--full-ids"]],
+		]);
+		expect(whole?.screen.join("\n").match(/ex_[0-9a-f]{32}_\d+ /g)).toHaveLength(3);
 	});
 
 	test("why", async () => {

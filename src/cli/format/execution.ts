@@ -64,6 +64,8 @@ function cancelText(
 
 /** What matters first: how it is and why, then what it is and where; ids are shortened on a terminal. */
 export function printExecutions(terminal: Terminal, executions: readonly Execution[], now: number): void {
+	const id: Column<Execution> = { title: "ID", cell: ({ id }) => id, isId: true };
+	const why: Column<Execution> = { title: "WHY", cell: (execution) => shortDetail(execution, now), least: 22 };
 	printTable(
 		terminal,
 		[
@@ -72,9 +74,10 @@ export function printExecutions(terminal: Terminal, executions: readonly Executi
 				cell: ({ publicState }) => publicState,
 				paint: (text, { publicState }) => terminal.style(STATE_STYLES[publicState], text),
 			},
-			{ title: "WHY", cell: (execution) => shortDetail(execution, now), least: 22 },
+			// Whole ids are wanted to be copied, so they are never what is cut.
+			...(terminal.fullIds ? [id, why] : [why]),
 			{ title: "KIND", cell: ({ kind }) => kind, least: 8 },
-			{ title: "ID", cell: ({ id }) => id, isId: true },
+			...(terminal.fullIds ? [] : [id]),
 			{ title: "CREATED", cell: ({ createdAt }) => relative(createdAt, now) },
 			{ title: "LANE", cell: ({ lane }) => lane, least: 6 },
 			...((terminal.columns ?? ROOMY) < ROOMY ? [] : [PRIORITY]),
@@ -87,9 +90,11 @@ export function printExecutions(terminal: Terminal, executions: readonly Executi
 const ROOMY = 100;
 const PRIORITY: Column<Execution> = { title: "PRI", cell: ({ priority }) => String(priority), align: "right" };
 
-/** Without the lane, which has a column of its own. */
+/** Without kind and lane, which have columns of their own. */
 const shortDetail = (execution: Execution, now: number): string =>
-	readable(detail(execution), now).replace(` on lane ${execution.lane}`, "");
+	readable(detail(execution), now)
+		.replace(` kind ${execution.kind} on lane ${execution.lane}`, " it")
+		.replace(` on lane ${execution.lane}`, "");
 
 /** The one thing worth a column: what it waits for, how far it is, or what went wrong. */
 export function detail({ blockingDetail, progress, failure, cancel, publicState }: Execution): string {

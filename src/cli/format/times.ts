@@ -32,12 +32,12 @@ const ISO = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/;
 const UNTIL = new RegExp(`until (${ISO.source})`, "g");
 const AT = new RegExp(ISO.source, "g");
 
-/** A sentence with the times in it as people say them: `delayed for another 3 min`. */
+/** A sentence with the times in it as people say them: `delayed for 3 min more`. */
 export function readable(text: string, now: number): string {
 	return text
 		.replace(UNTIL, (whole, iso: string) => {
 			const at = Date.parse(iso);
-			return at > now ? `for another ${length(at - now)}` : whole;
+			return at > now ? `for ${length(at - now)} more` : whole;
 		})
 		.replace(AT, (iso) => relative(Date.parse(iso), now));
 }
