@@ -48,7 +48,7 @@ export class RemoteLeases implements LeaseCalls {
 
 	/** Goes out once the instance's notices are listened to, so that nothing said about what it brings is missed. */
 	async claim(request: protocol.ClaimRequest, signal?: AbortSignal): Promise<ClaimedExecution[]> {
-		for (const { ready } of this.#streams.get(request?.instanceId) ?? []) await ready;
+		for (const { ready } of this.#streams.get(request?.instanceId) ?? []) await unlessAborted(ready, signal);
 		const answer = await this.#take<{ executions: ClaimedExecution[] }>("/v1/claims", request, signal);
 		return answer?.executions ?? [];
 	}
@@ -221,6 +221,20 @@ export class RemoteLeases implements LeaseCalls {
 			...(withinMs === undefined ? undefined : { withinMs: Math.min(withinMs, this.#transport.timeoutMs) }),
 		});
 	}
+}
+
+/** Waits for something that never rejects, but no longer than until the signal aborts. */
+function unlessAborted(ready: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+	if (!signal) return ready;
+	if (signal.aborted) return Promise.resolve();
+	return new Promise((resolve) => {
+		const end = () => {
+			signal.removeEventListener("abort", end);
+			resolve();
+		};
+		signal.addEventListener("abort", end);
+		void ready.then(end);
+	});
 }
 
 function attempt(make: () => string): string | FlowFabricError {

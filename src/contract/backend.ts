@@ -203,8 +203,8 @@ export interface LeaseCalls {
 /** Who works in a namespace. */
 export interface WorkerCalls {
 	/** Registers an instance, or says that it is still there; without being heard again it is gone after its ttl. */
-	register(instanceId: string, request: RegisterWorkerRequest): Promise<WorkerView>;
-	remove(instanceId: string, request?: WorkersRequest): Promise<{ removed: boolean }>;
+	register(instanceId: string, request: RegisterWorkerRequest, signal?: AbortSignal): Promise<WorkerView>;
+	remove(instanceId: string, request?: WorkersRequest, signal?: AbortSignal): Promise<{ removed: boolean }>;
 	/** In the order they came; a page may hold fewer than asked for and still have a cursor. */
 	list(request?: WorkersPageRequest): Promise<WorkerPage>;
 }

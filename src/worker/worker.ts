@@ -7,9 +7,11 @@ import type { ClaimedExecution, WorkerNotice } from "../contract/replies.ts";
 import { MAX_CLAIM, MAX_CLAIM_WAIT_MS } from "../contract/worker-protocol.ts";
 import { backoff } from "./backoff.ts";
 import type { Handler, Middleware } from "./context.ts";
+import { Hooks, type WorkerEvents, type WorkerListener } from "./hooks.ts";
 import { Job } from "./job.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import { type Logger, quietLogger } from "./logger.ts";
+import { Outage } from "./outage.ts";
 import { Registration } from "./registration.ts";
 import { onStopSignal } from "./stop-signals.ts";
 
@@ -54,6 +56,8 @@ export class Worker {
 	readonly #options: Required<Omit<WorkerOptions, "instanceId" | "namespace">> & Pick<WorkerOptions, "namespace">;
 	readonly #handlers = new Map<string, Handler>();
 	#middleware: readonly Middleware[] = [];
+	readonly #hooks: Hooks;
+	readonly #outage: Outage;
 	/** Everything held, by execution; more than `concurrency` while outcomes are on their way. */
 	readonly #jobs = new Map<string, Job>();
 	#handling = 0;
@@ -88,11 +92,13 @@ export class Worker {
 			log: options.log ?? quietLogger,
 			clock: options.clock ?? systemClock,
 		};
+		this.#hooks = new Hooks(this.#options.log);
+		this.#outage = new Outage(this.#options.clock, this.#options.log);
 		this.#keeper = new LeaseKeeper({
 			backend,
 			clock: this.#options.clock,
 			leaseMs,
-			log: this.#options.log,
+			outage: this.#outage,
 			jobs: () => this.#jobs.values(),
 		});
 		this.instanceId = options.instanceId ?? `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
@@ -101,6 +107,7 @@ export class Worker {
 			backend,
 			clock,
 			log,
+			outage: this.#outage,
 			instanceId: this.instanceId,
 			isClaiming: () => this.#askedFor > 0,
 			offer: () => ({
@@ -125,6 +132,21 @@ export class Worker {
 	use(middleware: Middleware): this {
 		// Not added to the list: what runs already goes through what there was when it began.
 		this.#middleware = [...this.#middleware, middleware];
+		return this;
+	}
+
+	/**
+	 * Calls back when an execution is `completed`, has `failed` for good, is to be `retried`, or is `lost` to this worker.
+	 * Returns a function that ends it. What a listener throws is logged and harms nothing.
+	 */
+	on<E extends keyof WorkerEvents>(event: E, listener: WorkerListener<E>): () => void {
+		this.#hooks.add(event, listener);
+		return () => this.off(event, listener);
+	}
+
+	/** Ends what `on` began. */
+	off<E extends keyof WorkerEvents>(event: E, listener: WorkerListener<E>): this {
+		this.#hooks.remove(event, listener);
 		return this;
 	}
 
@@ -197,13 +219,14 @@ export class Worker {
 
 	/** Claims once there is room, and begins what comes; false when that is not to be repeated at once. */
 	async #claimAndBegin(): Promise<boolean> {
-		const { clock, log } = this.#options;
+		const { clock } = this.#options;
 		while (this.#state === "running" && this.#room() <= 0)
 			await new Promise<void>((resolve) => this.#roomless.add(resolve));
 		if (this.#state !== "running") return false;
 		const askedAt = clock.monotonic();
 		try {
 			const brought = await this.#claim(MAX_CLAIM_WAIT_MS);
+			if (this.#state === "running") this.#outage.answered("claiming");
 			if (this.#state === "running") for (const claimed of brought) this.#begin(claimed);
 			else await Promise.all(brought.map((claimed) => this.#handBack(claimed)));
 			// Handlers start before more is asked for; what ends at once is then told with that question.
@@ -211,7 +234,7 @@ export class Worker {
 			// Nothing, and at once: whoever answers so is not waiting for work, and must not be asked in a circle.
 			return brought.length > 0 || clock.monotonic() - askedAt >= HASTY_MS;
 		} catch (error) {
-			if (this.#state === "running") log.warn(`a claim failed and will be retried: ${String(error)}`);
+			if (this.#state === "running") this.#outage.failed("claiming", error);
 			return false;
 		}
 	}
@@ -240,7 +263,10 @@ export class Worker {
 		try {
 			return await this.#claim(0);
 		} catch (error) {
-			if (error instanceof FlowFabricError && error.retryable) return [];
+			if (error instanceof FlowFabricError && error.retryable) {
+				this.#outage.failed("claiming", error);
+				return [];
+			}
 			throw error;
 		}
 	}
@@ -302,6 +328,7 @@ export class Worker {
 			handler,
 			middleware: this.#middleware,
 			log,
+			hooks: this.#hooks,
 			onHandled: () => {
 				this.#handling -= 1;
 				this.#madeRoom();
