@@ -1,6 +1,7 @@
-import { Pool } from "undici";
+import type { Pool } from "undici";
 import { FlowFabricError } from "../contract/errors.ts";
 import { type ConnectOptions, placeOf } from "./options.ts";
+import { newPool } from "./undici.ts";
 
 /** One server and the connections to it. */
 export interface Server {
@@ -37,8 +38,8 @@ export class Servers {
 			return {
 				url: origin + prefix,
 				prefix,
-				calls: new Pool(origin, { connections, connect }),
-				waits: new Pool(origin, { connections: null, connect }),
+				calls: newPool(origin, { connections, connect }),
+				waits: newPool(origin, { connections: null, connect }),
 			};
 		});
 	}

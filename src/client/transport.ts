@@ -48,7 +48,10 @@ const LONGEST_PAUSE_MS = 2000;
 /** A stream that says nothing for this long, not even a comment, is dead. */
 const STREAM_SILENCE_MS = 45_000;
 
-/** The connection to a server, or to several of one store: sends calls, tries again where that is safe, and gives refusals the form they have in process. */
+/**
+ * The connection to a server, or to several of one store: sends calls, tries again where that is safe, and gives refusals
+ * the form they have in process.
+ */
 export class Transport {
 	readonly clock: Clock;
 	readonly timeoutMs: number;
@@ -195,6 +198,8 @@ export function pauseAfter(tries: number, atLeast = 0): number {
 }
 
 function unreachable(cause: NoAnswer, { url: server }: Server, begun = false): FlowFabricError {
-	const what = begun ? `the answer of ${server} broke off` : `the server at ${server} could not be reached`;
+	const what = begun
+		? `the connection to ${server} broke before the answer was complete`
+		: `the server at ${server} could not be reached`;
 	return new FlowFabricError("unreachable", { message: `${what}: ${cause.message}`, details: { server }, cause });
 }

@@ -32,7 +32,7 @@ import { Worker, type WorkerOptions } from "../worker/worker.ts";
 import { FlowDraft, type FlowOptions, type FlowRequest, FlowRun } from "./flow.ts";
 import type { AnyKinds, InputOf, Kinds, ResultOf, SubmitArguments, SubmitItem } from "./kinds.ts";
 import { writeLines } from "./lines.ts";
-import { type OpenOptions, openBackend } from "./open.ts";
+import type { OpenOptions } from "./open.ts";
 import { Run, resultOf, type WaitOptions } from "./run.ts";
 import { continueTrace, copyOf, inputFields } from "./submission.ts";
 import { type TailedFrame, type TailOptions, tailOf } from "./tail.ts";
@@ -61,6 +61,8 @@ export class FlowFabric<K extends Kinds<K> = AnyKinds> {
 
 	/** An engine in this process on the store at `url`: `sqlite:<file>`, `valkey://<host>` or `memory:`. */
 	static async open<K extends Kinds<K> = AnyKinds>(url: string, options: OpenOptions = {}): Promise<FlowFabric<K>> {
+		// A program that connects to a server needs no engine.
+		const { openBackend } = await import("./open.ts");
 		return new FlowFabric<K>(await openBackend(url, options));
 	}
 
