@@ -26,6 +26,8 @@ export interface Call {
 	repeat: Repeat;
 	/** Says with the call which try it is: the first cannot have been answered before. */
 	numbered?: true;
+	/** Told, before it is sent again, that nobody answered. */
+	onUnanswered?: ((error: FlowFabricError) => void) | undefined;
 	/** How long the server itself may wait before it answers. */
 	waitMs?: number;
 	/** How long to try; else as long as the connection was told. */
@@ -91,6 +93,7 @@ export class Transport {
 			const pause = asksNext ? 0 : pauseAfter(tries, failure.retryAfterMs);
 			const mayRepeat = call.repeat === "always" || (call.repeat === "undone" && failure.undone);
 			if (!mayRepeat || !failure.error.retryable || this.clock.monotonic() + pause > deadline) throw failure.error;
+			if (failure.isAway && !asksNext) call.onUnanswered?.(failure.error);
 			await this.pause(pause, call.signal);
 		}
 	}

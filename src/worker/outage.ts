@@ -40,7 +40,9 @@ export class Outage {
 		this.#failing.delete(asked);
 		// Leases are renewed only while there are some: whoever hears anything else is heard again.
 		this.#failing.delete("renewing leases");
-		if (this.#failing.size > 0) return;
+		// A server that answers anything is there; a store may answer one question and not another.
+		if (this.#failing.size > 0 && !this.#told.has("unreachable")) return;
+		this.#failing.clear();
 		const seconds = Math.max(1, Math.round((this.#clock.monotonic() - this.#since) / 1000));
 		this.#log.warn(`${this.#who} answers again after ${seconds} s`);
 		this.#told.clear();

@@ -36,6 +36,8 @@ export class Registration {
 	#request: RegisterWorkerRequest | undefined;
 	#failures = 0;
 	#spared = 0;
+	/** A beat is due or on its way because nobody answered. */
+	#isSoon = false;
 	#disarm: () => void = () => {};
 	#beating: Promise<void> = Promise.resolve();
 	/** Aborted when nothing more is to be said of the worker. */
@@ -59,6 +61,14 @@ export class Registration {
 	/** A claim failed: whoever answers the next may not know of this worker. */
 	doubt(): void {
 		this.#spared = MOST_SPARED;
+	}
+
+	/** Nobody answers: whoever does again is told of this worker at once. */
+	beatSoon(): void {
+		this.doubt();
+		if (this.#isSoon) return;
+		this.#isSoon = true;
+		this.#beatIn(backoff(0));
 	}
 
 	/** Leaves the registry; if that fails, or takes long, its entry lapses by itself. */
@@ -98,6 +108,7 @@ export class Registration {
 	}
 
 	#heard(): void {
+		this.#isSoon = false;
 		this.#failures = 0;
 		this.#spared = 0;
 		this.#beatIn(TTL_MS / 3);

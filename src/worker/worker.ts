@@ -70,6 +70,14 @@ export class Worker {
 	readonly #claiming = new AbortController();
 	#loop: Promise<void> | undefined;
 	#assistant: Promise<void> | undefined;
+	readonly #claimingHow = {
+		onUnanswered: (error: FlowFabricError) => {
+			if (this.#state !== "running") return;
+			this.#outage.failed("claiming", error);
+			// A claim may be answered only when there is work; this is answered as soon as somebody is there.
+			this.#registration.beatSoon();
+		},
+	};
 	/** Claims that wait for room before they are made. */
 	#roomless = new Set<() => void>();
 	#cleanUp: (() => void)[] = [];
@@ -289,6 +297,7 @@ export class Worker {
 					waitMs,
 				},
 				this.#claiming.signal,
+				this.#claimingHow,
 			);
 		} catch (error) {
 			this.#registration.doubt();
