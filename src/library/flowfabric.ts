@@ -94,7 +94,10 @@ export class FlowFabric<K extends Kinds<K> = AnyKinds> {
 			[I in keyof N]: { kind: N[I] } & SubmitItem<K, N[I]>;
 		},
 	): Promise<{ -readonly [I in keyof N]: Submitted<ResultOf<K[N[I]]>> }> {
+		if (!Array.isArray(items)) return this.backend.executions.createMany(items as never) as never;
 		const requests = (items as readonly { input?: unknown; traceparent?: string }[]).map((item) => {
+			// What is no item is refused where the others are judged.
+			if (typeof item !== "object" || item === null) return item;
 			const { input } = item;
 			const request = copyOf(item);
 			if (input instanceof Uint8Array) Object.assign(request, { input: undefined }, inputFields(input));
@@ -149,7 +152,7 @@ export class FlowFabric<K extends Kinds<K> = AnyKinds> {
 		return this.backend.executions.events(id, request, signal);
 	}
 
-	/** Every event as it comes; ends with the signal. */
+	/** Every event as it comes, and with `onProgress` how far it is; ends with the execution, or with the signal. */
 	follow(id: string, options: FollowOptions = {}) {
 		return this.backend.executions.follow(id, options);
 	}

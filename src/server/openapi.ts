@@ -1,9 +1,9 @@
 import swagger from "@fastify/swagger";
-import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance, FastifySchema } from "fastify";
 import { errorReply } from "../contract/replies/errors.ts";
 import type { TSchema } from "../contract/schema.ts";
 import type { Role } from "./access.ts";
+import { serveDocsPage } from "./docs-page.ts";
 import type { Route } from "./routes/route.ts";
 import { VERSION } from "./version.ts";
 
@@ -36,22 +36,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
 			],
 		},
 	});
-	await app.register(swaggerUi, {
-		routePrefix: "/docs",
-		staticCSP: true,
-		uiConfig: { validatorUrl: null },
-		// There is one description to look at: no bar to choose another, and nobody else's name on it.
-		theme: {
-			title: "FlowFabric API",
-			css: [{ filename: "theme.css", content: ".swagger-ui .topbar { display: none }" }],
-		},
-		// Not upgraded: on plain HTTP from another machine the page would ask for scripts nobody serves.
-		transformStaticCSP: (header) =>
-			header
-				.replace("frame-ancestors 'self'", "frame-ancestors 'none'")
-				.replace(" validator.swagger.io", "")
-				.replace(" upgrade-insecure-requests", ""),
-	});
+	serveDocsPage(app);
 }
 
 /** The whole description. The framework takes every body for required; some calls may leave theirs out. */
