@@ -65,7 +65,7 @@ function cancelText(
 /** What matters first: how it is and why, then what it is and where; ids are shortened on a terminal. */
 export function printExecutions(terminal: Terminal, executions: readonly Execution[], now: number): void {
 	const id: Column<Execution> = { title: "ID", cell: ({ id }) => id, isId: true };
-	const why: Column<Execution> = { title: "WHY", cell: (execution) => shortDetail(execution, now), least: 22 };
+	const why: Column<Execution> = { title: "WHY", cell: (execution) => shortDetail(execution, now), least: 23 };
 	printTable(
 		terminal,
 		[
