@@ -30,7 +30,7 @@ interface Operation {
 	description?: string;
 	tags: string[];
 	parameters?: { name: string; in: string; schema: Schema; required?: boolean; description?: string }[];
-	requestBody?: { required: boolean; content: { "application/json": { schema: Schema } } };
+	requestBody?: { required: boolean; content: { "application/json"?: { schema: Schema } } };
 	responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>;
 }
 
@@ -72,11 +72,26 @@ async function describe(): Promise<Description> {
 	const backend = await openBackend("memory:", {});
 	const server = await startServer({ engine: backend.engine, backendFor: (caller) => backend.as(caller), port: 0 });
 	try {
-		return (await (await fetch(`${server.address}/openapi.json`)).json()) as Description;
+		const description = await (await fetch(`${server.address}/openapi.json`)).json();
+		return writtenOut(description, description) as Description;
 	} finally {
 		await server.close();
 		await backend.close();
 	}
+}
+
+/** The description with what it refers to in place of the references. */
+function writtenOut(value: unknown, whole: unknown): unknown {
+	if (Array.isArray(value)) return value.map((item) => writtenOut(item, whole));
+	if (typeof value !== "object" || value === null) return value;
+	if ("$ref" in value) {
+		const path = String(value.$ref).split("/").slice(1);
+		return writtenOut(
+			path.reduce((at, name) => (at as Record<string, unknown>)[name], whole),
+			whole,
+		);
+	}
+	return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, writtenOut(item, whole)]));
 }
 
 function route(title: string, operation: Operation): string {
@@ -94,12 +109,12 @@ function route(title: string, operation: Operation): string {
 		parts.push(fields("query", rows));
 	}
 	if (requestBody) {
-		const { properties = {}, required = [] } = requestBody.content["application/json"].schema;
+		const { properties = {}, required = [] } = requestBody.content["application/json"]?.schema ?? {};
 		const rows = Object.entries(properties).map(([name, schema]): Row => [name, schema, required.includes(name)]);
 		if (rows.length > 0) parts.push(fields(requestBody.required ? "body" : "body (may be left out)", rows));
 	}
 	for (const [status, { content = {} }] of Object.entries(responses)) {
-		if (status !== "default") parts.push(reply(status, content));
+		if (status.startsWith("2")) parts.push(reply(status, content));
 	}
 	return parts.join("\n\n");
 }

@@ -5,7 +5,8 @@ import { TokenBook } from "./auth.ts";
 import { BODY_LIMIT, parseBodies, takeBytes } from "./bodies.ts";
 import { answerBadConnection, handleErrors, sendError, translated } from "./errors.ts";
 import { requestIds, setHeaders } from "./headers.ts";
-import { apiDocument, describeApi, shapesAreForReaders } from "./openapi.ts";
+import { apiDocument } from "./openapi/document.ts";
+import { serveDocs } from "./openapi/pages.ts";
 import type { ServerOptions } from "./options.ts";
 import { actionRoutes } from "./routes/actions.ts";
 import { adminRoutes } from "./routes/admin.ts";
@@ -55,7 +56,6 @@ export async function makeApp(
 	}) as unknown as FastifyInstance;
 	app.server.maxConnections = options.maxConnections ?? 8192;
 	app.decorateRequest("principal");
-	shapesAreForReaders(app);
 	parseBodies(app);
 	setHeaders(app, () => context.closing);
 	if (options.corsOrigins?.length) {
@@ -70,7 +70,6 @@ export async function makeApp(
 	handleErrors(app, context.log, (path) => known.methodsOf(path));
 	app.addHook("onRoute", ({ method, url }) => known.add(url, method));
 	const docs = options.docs ?? true;
-	if (docs) await describeApi(app);
 	const backend = options.backendFor({ actor: "health" });
 	const { openMetrics = false } = options;
 	const routes: Route[] = [
@@ -87,8 +86,10 @@ export async function makeApp(
 		...feedRoutes(context),
 		...adminRoutes(context),
 		...healthRoutes(context, { backend, tokens, openMetrics }),
-		...(docs ? inArea("health", [openApiRoute((): object => apiDocument(app, routes))]) : []),
+		...(docs ? inArea("health", [openApiRoute((): object => document)]) : []),
 	];
+	const document = apiDocument(routes);
+	if (docs) await serveDocs(app, document);
 	addRoutes(
 		app,
 		context,
