@@ -71,6 +71,7 @@ export type { ErrorCode } from "./kernel/errors.ts";
 export type { AnyEvent, EventType, ExecutionEvent, FlowEvent } from "./kernel/events.ts";
 export type { Policy } from "./kernel/policy.ts";
 export type { PublicState } from "./kernel/state.ts";
+export type { StateName } from "./kernel/state-filter.ts";
 export type { Condition, CountCondition } from "./kernel/suspension/condition.ts";
 export {
 	FlowDraft,

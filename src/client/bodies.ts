@@ -44,7 +44,8 @@ export function* jointBodies(items: readonly string[], head = "", most = JOINT_B
 	if (from < items.length) yield `{${head}"items":[${items.slice(from).join(",")}]}`;
 }
 
-export function queryOf(fields: Record<string, string | number | boolean | undefined>): string {
+/** A list is sent as one text, with commas between its items. */
+export function queryOf(fields: Record<string, string | number | boolean | readonly string[] | undefined>): string {
 	const given = Object.entries(fields).filter(([, value]) => value !== undefined);
 	if (given.length === 0) return "";
 	return `?${given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join("&")}`;

@@ -91,7 +91,7 @@ export class RemoteExecutions implements ExecutionCalls {
 	}
 
 	async list(request: ListRequest = {}): Promise<ExecutionPage> {
-		const query = queryOf(listRequest.check(request) as Record<string, string | number>);
+		const query = queryOf(listRequest.check(request));
 		return this.#transport.json({ method: "GET", path: `/v1/executions${query}`, repeat: "always" });
 	}
 

@@ -1,5 +1,6 @@
 import Type, { type Static } from "typebox";
-import { PUBLIC_STATES, type PublicState } from "../kernel/state.ts";
+import { BLOCKING_REASONS, type BlockingReason } from "../kernel/state.ts";
+import { STATE_NAMES, type StateName } from "../kernel/state-filter.ts";
 import {
 	base64,
 	capabilities,
@@ -207,16 +208,49 @@ export const changePriorityRequest = shape(
 );
 export type ChangePriorityRequest = Static<typeof changePriorityRequest.schema>;
 
+const anyState = STATE_NAMES.join("|");
+
+/** In a query all is text: several states are told apart by commas there. */
+const states = Type.Unsafe<StateName | readonly StateName[]>(
+	Type.Union(
+		[
+			Type.String({
+				pattern: `^(${anyState})(,(${anyState}))*$`,
+				allowed: `must be one or more, comma-separated, of ${STATE_NAMES.join(", ")}`,
+			}),
+			Type.Array(Type.Enum([...STATE_NAMES], { allowed: `must be one of ${STATE_NAMES.join(", ")}` }), {
+				minItems: 1,
+				maxItems: 100,
+				allowed: `must be 1 to 100 of ${STATE_NAMES.join(", ")}`,
+			}),
+		],
+		{ description: "States, comma-separated, or the groups open (not ended) and ended" },
+	),
+);
+
 /** What a list can be narrowed by; all that is given must hold. */
 export const filterFields = {
 	namespace: Type.Optional(namespace),
 	lane: Type.Optional(lane),
-	state: Type.Optional(
-		Type.Unsafe<PublicState>(Type.Enum([...PUBLIC_STATES], { allowed: `must be one of ${PUBLIC_STATES.join(", ")}` })),
+	state: Type.Optional(states),
+	reason: Type.Optional(
+		Type.Unsafe<BlockingReason>(
+			Type.Enum([...BLOCKING_REASONS], {
+				description: "Why it does not run, as reads tell it",
+				allowed: `must be one of ${BLOCKING_REASONS.join(", ")}`,
+			}),
+		),
 	),
 	kind: Type.Optional(kind),
 	flowId: Type.Optional(text(1, 64, "The flow it is a member of")),
 	parentId: Type.Optional(text(1, 64, "The execution it is a child of")),
+	idempotencyKey: Type.Optional(
+		text(
+			1,
+			256,
+			"What submitting under this key leads to now: one execution, or none once the window of its key is over",
+		),
+	),
 	tag: Type.Optional(
 		Type.String({
 			pattern: "^[a-z][a-z0-9_]*(\\.[a-z0-9_]+)*:",

@@ -15,13 +15,22 @@ export interface KeyHolder {
 /** What a key stands for, if it still stands for something. */
 export function keyInUse(tx: Tx, namespace: string, key: string, now: number): IdempotencyKeyRecord | undefined {
 	const known = tx.get(idempotencyKeyKey(namespace, key));
-	if (!known || known.expiresAt <= now) return undefined;
+	if (!known || isOver(known, now)) return undefined;
 	if (known.flowId !== "") return known;
-	const holder: ExecutionRecord | FlowRecord | undefined = known.executionId.startsWith("fl_")
+	const holder: ExecutionRecord | FlowRecord | undefined = isOfFlow(known)
 		? tx.get(flowKey(known.executionId))
 		: tx.get(executionKey(known.executionId));
 	return holder && !holder.removing ? known : undefined;
 }
+
+/** The execution that a key stands for as long as its window lasts; none for a key of a whole flow. */
+export const executionOfKey = (known: IdempotencyKeyRecord, now: number): string | undefined =>
+	isOver(known, now) || isOfFlow(known) ? undefined : known.executionId;
+
+const isOver = ({ expiresAt }: IdempotencyKeyRecord, now: number): boolean => expiresAt <= now;
+
+/** Flows and executions share one space of keys. */
+const isOfFlow = ({ executionId }: IdempotencyKeyRecord): boolean => executionId.startsWith("fl_");
 
 export const keyConflict = (idempotencyKey: string, executionId: string): Refusal =>
 	refuse("idempotency_conflict", { field: "idempotencyKey", idempotencyKey, executionId });

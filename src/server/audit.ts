@@ -97,7 +97,9 @@ function knownFields(filter: unknown): Record<string, string | number> {
 	const known: Record<string, string | number> = {};
 	if (typeof filter !== "object" || filter === null) return known;
 	for (const name of Object.keys(filterFields)) {
-		const value: unknown = (filter as Record<string, unknown>)[name];
+		const given: unknown = (filter as Record<string, unknown>)[name];
+		const isTexts = Array.isArray(given) && given.every((each) => typeof each === "string");
+		const value = isTexts ? given.join(",") : given;
 		if (typeof value === "number") known[name] = value;
 		if (typeof value === "string") known[name] = value.slice(0, MOST_SAID);
 	}

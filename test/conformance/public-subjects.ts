@@ -53,6 +53,8 @@ import { keyCases } from "./public-cases/keys.ts";
 import { laneStateCases } from "./public-cases/lane-states.ts";
 import { laneCases } from "./public-cases/lanes.ts";
 import { listFilterCases } from "./public-cases/list-filters.ts";
+import { listKeyCases } from "./public-cases/list-keys.ts";
+import { listStateCases } from "./public-cases/list-states.ts";
 import { listingCases } from "./public-cases/listing.ts";
 import { lostWorkCases } from "./public-cases/lost-work.ts";
 import { noticeCases } from "./public-cases/notices.ts";
@@ -111,6 +113,8 @@ const always: Subjects = {
 	"event waiting": eventWaitingCases,
 	listing: listingCases,
 	"list filters": listFilterCases,
+	"list states": listStateCases,
+	"list keys": listKeyCases,
 	tags: tagCases,
 	priorities: priorityCases,
 	bulk: bulkCases,

@@ -3,7 +3,8 @@ import { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { makeId } from "../../src/kernel/ids.ts";
 import { encode, placement } from "../../src/kernel/record-types.ts";
-import { executionKey, makeExecution } from "../../src/kernel/records/execution.ts";
+import { type ExecutionRecord, executionKey, makeExecution } from "../../src/kernel/records/execution.ts";
+import { ended } from "../../src/kernel/state.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import { unitOf } from "../../src/store/port.ts";
 import { VirtualClock } from "../virtual-clock.ts";
@@ -27,7 +28,7 @@ async function stage(partitions: number) {
 		return read.call(store, partition, keys);
 	};
 	let written = 0;
-	const write = async (fields: { createdAt: number; kind?: string; flowId?: string }) => {
+	const write = async (fields: Partial<ExecutionRecord>) => {
 		const id = makeId("ex", uuid(++written), SLOT);
 		const record = makeExecution({ id, kind: "job", ...fields });
 		const indexAdded = placement(id, record).map((place) => ({ ...place, key: id }));
@@ -70,6 +71,21 @@ it("a call looks at a few thousand records at most, whatever it is asked for", a
 	} while (cursor !== undefined);
 	expect(found).toEqual([rare]);
 	expect(calls).toBeGreaterThan(1);
+	await backend.close();
+});
+
+it("a page of several states costs by the page, however much there is of each", async () => {
+	const { asked, write, backend } = await stage(1);
+	const ids: string[] = [];
+	for (let n = 0; n < 3000; n++) {
+		const state = n % 3 ? ended(n % 3 === 1 ? "failed" : "cancelled", true) : undefined;
+		ids.unshift(await write({ createdAt: 1000 + n, ...state }));
+	}
+	const { executions } = await backend.executions.list({ state: ["open", "failed", "cancelled"], limit: 10 });
+	expect(executions.map(({ id }) => id)).toEqual(ids.slice(0, 10));
+	// And the state of the lane that some of them wait in.
+	expect(asked.records).toBe(10 + 1);
+	expect(asked.entries).toBe(3 * 11);
 	await backend.close();
 });
 

@@ -82,6 +82,7 @@ export const execution = Type.Object({
 	parentId: optional(Type.String({ description: "The execution it is a child of" })),
 	tags,
 	policy,
+	idempotencyKey: optional(Type.String({ description: "The key it was submitted under" })),
 	budgets: Type.Array(Type.String()),
 	quotas: Type.Array(Type.String()),
 	requiredCapabilities: Type.Array(Type.String()),

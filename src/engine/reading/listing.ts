@@ -1,14 +1,11 @@
-import type { ListRequest } from "../../contract/executions.ts";
-import { slotOfGivenId } from "../../contract/ids.ts";
-import { childrenQueue, flowQueue, listQueue, listQueuePrefix } from "../../kernel/placement.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
-import { publicState } from "../../kernel/state.ts";
-import { hasTag } from "../../kernel/tags.ts";
-import { isFor } from "../../kernel/target.ts";
 import type { QueuePosition } from "../../store/port.ts";
 import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { positionAfter, positionCursor } from "./cursor.ts";
+import { findByKey } from "./key-lookup.ts";
+import { type Filter, matching, type Search, searchOf } from "./list-filter.ts";
+import { indexFor, type ListIndex } from "./list-index.ts";
 import { compare, firstOfAll } from "./queue-merge.ts";
 import type { Found } from "./showing.ts";
 
@@ -18,27 +15,8 @@ import type { Found } from "./showing.ts";
  * at the records.
  */
 
-export type Filter = Omit<ListRequest, "limit" | "cursor">;
-/** Without a namespace: those of all that the caller may see. */
-type Search = Omit<Filter, "namespace"> & { namespace: string | undefined };
-
 interface Place extends QueuePosition {
 	partition: number;
-}
-
-/** An index that a list is read by. */
-interface ListIndex {
-	/** The letter of its cursors. */
-	letter: string;
-	partitions: readonly number[];
-	/** What is asked for is one queue of each partition, which is read in one piece. */
-	isOneQueue: boolean;
-	/** Whether most of what it finds may not match. */
-	isNarrow: boolean;
-	/** Where to begin when it is not at the first. */
-	start?: QueuePosition;
-	queuesIn(runner: PartitionRunner): Promise<string[]>;
-	isWithin(score: number): boolean;
 }
 
 /** Records looked at in one call, whatever they match; a call that ends here has a cursor and perhaps nothing else. */
@@ -55,15 +33,13 @@ export async function findExecutions(
 	limit: number,
 	cursor: string | undefined,
 ): Promise<{ found: Found[]; nextCursor?: string }> {
-	const { flowId, parentId } = filter;
-	// A flow, and a parent, say by themselves where they are.
-	const isEnough = (flowId ?? parentId) !== undefined && filter.namespace === undefined;
-	const namespace = isEnough ? session.caller.namespace : session.namespaceFor(filter.namespace);
-	const search: Search = { ...filter, namespace };
+	const search = searchOf(session, filter);
 	const index = indexFor(session, search);
-	const tag = splitTag(filter.tag);
+	if (search.idempotencyKey !== undefined) return { found: await onlyOfKey(session, search, cursor) };
 	const found: Found[] = [];
 	let after = later(index.start, positionAfter(index.letter, cursor));
+	// What is asked for may rule itself out.
+	if (search.states?.size === 0) return { found };
 	for (let lookedAt = 0, chars = 0; ; ) {
 		const step = index.isNarrow ? STEP : limit - found.length;
 		const places = await nextPlaces(session, index, step + 1, after);
@@ -72,10 +48,10 @@ export async function findExecutions(
 		while (taken < wanted.length && found.length < limit && chars < MAX_CHARS) {
 			const read = await recordsAt(session, wanted.slice(taken, taken + READ_AT_ONCE));
 			chars += read.chars;
-			for (const record of read.records) {
+			for (const match of await matching(session, search, read.records)) {
 				if (found.length === limit) break;
 				after = places[taken++];
-				if (record && matches(record.record, search, tag)) found.push(record);
+				if (match) found.push(match);
 			}
 		}
 		lookedAt += taken;
@@ -86,77 +62,13 @@ export async function findExecutions(
 	}
 }
 
-function indexFor(session: Session, search: Search): ListIndex {
-	const { flowId, parentId } = search;
-	if (parentId !== undefined) return parentIndex(session, parentId, search);
-	return flowId === undefined ? namespaceIndex(session, search) : flowIndex(session, flowId, search);
-}
-
-/** All of a namespace: a queue for each lane and state. Scores are negated times of creation. */
-function namespaceIndex(session: Session, search: Search): ListIndex {
-	const { namespace = "", lane, state, createdAfter, createdBefore } = search;
-	return {
-		letter: "l",
-		partitions: [...session.engine.runners.keys()],
-		isOneQueue: lane !== undefined && state !== undefined,
-		isNarrow: search.kind !== undefined || search.tag !== undefined,
-		// What was created before a time stands behind that of the millisecond before it.
-		...(createdBefore === undefined ? undefined : { start: { score: 1 - createdBefore, key: "" } }),
-		async queuesIn(runner) {
-			if (lane !== undefined && state !== undefined) return [listQueue(namespace, lane, state)];
-			const prefix = listQueuePrefix(namespace, lane);
-			const { queues } = await runner.ask((store, partition) => store.queues(partition, prefix));
-			return state === undefined ? queues : queues.filter((queue) => queue.endsWith(`,${state}`));
-		},
-		isWithin: (score) => createdAfter === undefined || -score >= createdAfter,
-	};
-}
-
-/** The members of a flow: one queue. Scores are negated numbers. */
-function flowIndex(session: Session, flowId: string, search: Search): ListIndex {
-	const { state, kind, tag, lane, createdAfter, createdBefore } = search;
-	return {
-		letter: "f",
-		partitions: [session.engine.runnerOfFlow(flowId, "flowId").partition],
-		isOneQueue: true,
-		isNarrow: [state, kind, tag, lane, createdAfter, createdBefore].some((each) => each !== undefined),
-		queuesIn: async () => [flowQueue(flowId)],
-		isWithin: () => true,
-	};
-}
-
-/** The children of an execution: one queue. Scores are as those of a namespace. */
-function parentIndex(session: Session, parentId: string, search: Search): ListIndex {
-	const { state, kind, tag, lane, flowId } = search;
-	return {
-		...namespaceIndex(session, search),
-		letter: "c",
-		partitions: [slotOfGivenId("ex", parentId, "parentId") % session.engine.runners.length],
-		isOneQueue: true,
-		isNarrow: [state, kind, tag, lane, flowId].some((each) => each !== undefined),
-		queuesIn: async () => [childrenQueue(parentId)],
-	};
-}
-
-function matches(record: ExecutionRecord, filter: Search, tag: [key: string, value: string] | undefined): boolean {
-	const { state, kind, lane, flowId, createdAfter, createdBefore } = filter;
-	return (
-		isFor(record, filter.namespace) &&
-		(flowId === undefined || record.flowId === flowId) &&
-		// It may have moved on since its queue was read.
-		(state === undefined || publicState(record) === state) &&
-		(kind === undefined || record.kind === kind) &&
-		(lane === undefined || record.lane === lane) &&
-		(createdAfter === undefined || record.createdAt >= createdAfter) &&
-		(createdBefore === undefined || record.createdAt < createdBefore) &&
-		(tag === undefined || hasTag(record.tags, tag[0], tag[1]))
-	);
-}
-
-function splitTag(tag: string | undefined): [key: string, value: string] | undefined {
-	if (tag === undefined) return undefined;
-	const colon = tag.indexOf(":");
-	return [tag.slice(0, colon), tag.slice(colon + 1)];
+/** A key leads to one execution at most, so there is never a page to go on from. */
+async function onlyOfKey(session: Session, search: Search, cursor: string | undefined): Promise<Found[]> {
+	positionAfter("k", cursor);
+	const { namespace = "", idempotencyKey = "" } = search;
+	const found = await findByKey(session, namespace, idempotencyKey);
+	const [match] = await matching(session, search, [found]);
+	return match ? [match] : [];
 }
 
 const later = (a: QueuePosition | undefined, b: QueuePosition | undefined): QueuePosition | undefined =>

@@ -9,6 +9,8 @@ import { executionView } from "./views.ts";
 export interface Found {
 	record: ExecutionRecord;
 	runner: PartitionRunner;
+	/** The copy of its lane that it was found by. */
+	lane?: LaneRecord;
 }
 
 export async function show(session: Session, found: Found): Promise<Execution> {
@@ -16,11 +18,16 @@ export async function show(session: Session, found: Found): Promise<Execution> {
 	return shown as Execution;
 }
 
-/** Whether work that waits is held by its lane is not written on it: the copies of the lanes tell, one read a partition. */
 export async function showAll(session: Session, found: readonly Found[]): Promise<Execution[]> {
+	const laneOf = await lanesBeside(session, found);
+	return found.map((each) => executionView(each.record, laneOf(each), each.runner.time.now()));
+}
+
+/** Whether work that waits is held by its lane is not written on it: the copies of the lanes tell, one read a partition. */
+export async function lanesBeside(session: Session, found: readonly Found[]): Promise<(found: Found) => LaneRecord> {
 	const wanted = new Map<PartitionRunner, Set<string>>();
-	for (const { record, runner } of found) {
-		if (!isClaimable(record)) continue;
+	for (const { record, runner, lane } of found) {
+		if (lane || !isClaimable(record)) continue;
 		const keys = wanted.get(runner) ?? new Set();
 		wanted.set(runner, keys.add(laneKey(record.namespace, record.lane)));
 	}
@@ -30,10 +37,8 @@ export async function showAll(session: Session, found: readonly Found[]): Promis
 			copies.set(runner, await readLanes(session, runner, [...keys]));
 		}),
 	);
-	return found.map(({ record, runner }) => {
-		const copy = copies.get(runner)?.get(laneKey(record.namespace, record.lane));
-		return executionView(record, copy ?? laneDefaults, runner.time.now());
-	});
+	return ({ record, runner, lane }) =>
+		lane ?? copies.get(runner)?.get(laneKey(record.namespace, record.lane)) ?? laneDefaults;
 }
 
 /** A partition's copies of lanes that were ever changed. */

@@ -40,6 +40,7 @@ export function executionView(record: ExecutionRecord, laneCopy: LaneRecord, now
 		...(record.child ? { parentId: record.child.parentId } : undefined),
 		tags: { ...record.tags },
 		policy: record.policy,
+		...(record.idempotencyKey ? { idempotencyKey: record.idempotencyKey } : undefined),
 		budgets: [...record.budgets],
 		quotas: [...record.quotas],
 		requiredCapabilities: [...record.requiredCapabilities],
