@@ -57,16 +57,69 @@ const INTRODUCTION = `# HTTP API
 
 <!-- Written by scripts/http-api-docs.ts from the schemas of the server; run \`npm run docs\` after a change. -->
 
-JSON over HTTP under \`/v1\`. The same as OpenAPI 3.1 is served at \`/openapi.json\`, with pages to try it at \`/docs\`. Calls
-carry \`Authorization: Bearer <token>\` when the server has tokens. A field that is not known is refused by its name. Times
+JSON over HTTP under \`/v1\`. The server describes the same routes as OpenAPI 3.1 at \`/openapi.json\` (client generators
+and linters take it as it is), and serves pages to try them at \`/docs\`. \`/\` names these places; a browser is sent to the
+docs. Calls carry \`Authorization: Bearer <token>\` when the server has tokens. Unknown fields are refused by name. Times
 are integer unix milliseconds of the store's clock. \`X-Request-Id\` is taken over if it is sane, and always returned.
 
 A refusal is \`{"error": {"code", "message", "retryable", "details"?}}\`; [all codes](#errors) are below.
 
-Event streams (\`Accept: text/event-stream\`) send a comment when they are silent for long, and end with an event \`close\`
-that says why. The id of an event is its cursor: a reader that comes back with \`Last-Event-ID\` goes on behind it.
-One that asked for what comes from now on (\`end\`) is told an id with the opening, before there is an event, and so misses
-nothing either.`;
+Event streams (\`Accept: text/event-stream\`) send a comment after a long silence, and end with an event \`close\` that says
+why. The id of an event is its cursor: a reader that comes back with \`Last-Event-ID\` continues after it. A reader that
+asked only for new events (\`end\`) gets an id with the opening, before the first event, so it misses nothing either.
+
+## The worker's part, by hand
+
+This is what a worker does, with curl. Start a server (\`npx flowfabric serve\`) and submit some work:
+
+<!-- terminal: a worker by hand -->
+\`\`\`console
+$ post() { curl -s -H "content-type: application/json" "http://127.0.0.1:9090$1" -d "$2"; echo; }
+$ field() { node -p "JSON.parse(process.argv[1])$1" "$2"; }
+$ post /v1/executions '{"kind": "shout", "input": {"text": "hello"}}'
+{"id":"ex_…","publicState":"waiting","created":true}
+\`\`\`
+
+**Claim.** The call waits up to \`waitMs\` for work and returns it under a lease. The lease's id and epoch are the *fence*:
+every later call shows it, and is refused once the lease is lost. Without \`kinds\` you would get any kind.
+
+<!-- terminal: claim -->
+\`\`\`console
+$ claim=$(post /v1/claims '{"lanes": ["default"], "kinds": ["shout"], "workerId": "by-hand", "instanceId": "by-hand-1", "capabilities": [], "max": 1, "leaseMs": 30000, "waitMs": 5000}')
+$ field .executions[0].input.text "$claim"
+hello
+$ id=$(field .executions[0].id "$claim")
+$ fence="{\\"leaseId\\": \\"$(field .executions[0].lease.id "$claim")\\", \\"epoch\\": $(field .executions[0].lease.epoch "$claim")}"
+\`\`\`
+
+**Renew** at a third of the lease time for as long as you work. The answer says if you should stop (\`cancelRequested\`), or
+that the lease is gone. Renew many leases in one call.
+
+<!-- terminal: renew -->
+\`\`\`console
+$ post /v1/leases/renew "{\\"leaseMs\\": 30000, \\"leases\\": [{\\"executionId\\": \\"$id\\", $(echo "$fence" | tr -d '{}')}]}"
+{"leases":[{"executionId":"ex_…","ok":true,"expiresAt":…}]}
+$ post /v1/executions/$id/progress "{\\"fence\\": $fence, \\"percent\\": 50, \\"message\\": \\"shouting\\"}"
+…
+\`\`\`
+
+**Complete**, or **fail** with a reason and a category (the retry policy decides what happens then). A call that is repeated
+because its answer was lost gets the first answer again; a different call gets \`execution_not_active\`.
+
+<!-- terminal: complete -->
+\`\`\`console
+$ post /v1/executions/$id/complete "{\\"fence\\": $fence, \\"result\\": \\"HELLO\\"}"
+{"publicState":"completed"}
+$ post /v1/executions/$id/complete "{\\"fence\\": $fence, \\"result\\": \\"HELLO\\"}"
+{"publicState":"completed"}
+$ post /v1/executions/$id/fail "{\\"fence\\": $fence, \\"reason\\": \\"too late\\", \\"category\\": \\"error\\"}"
+{"error":{"code":"execution_not_active",…
+$ curl -s http://127.0.0.1:9090/v1/executions/$id/result
+"HELLO"
+\`\`\`
+
+If a worker dies, nobody has to do anything: its lease runs out, and the work goes back to the queue. See
+[examples/plain-http-worker.mjs](../examples/plain-http-worker.mjs) for a whole worker in fifty lines.`;
 
 async function describe(): Promise<Description> {
 	const backend = await openBackend("memory:", {});

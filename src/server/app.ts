@@ -85,7 +85,7 @@ export async function makeApp(
 		...flowRoutes(context),
 		...feedRoutes(context),
 		...adminRoutes(context),
-		...healthRoutes(context, { backend, tokens, openMetrics }),
+		...healthRoutes(context, { backend, tokens, openMetrics, docs }),
 		...(docs ? inArea("health", [openApiRoute((): object => document)]) : []),
 	];
 	const document = apiDocument(routes);

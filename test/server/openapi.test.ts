@@ -2,7 +2,7 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { expect, test } from "vitest";
 import { ERRORS } from "../../src/kernel/errors.ts";
 import { ACCESS } from "../../src/server/access.ts";
-import { Stand } from "./stand.ts";
+import { entry, Stand } from "./stand.ts";
 
 test("the description names every route of the access table and no other", async () => {
 	const stand = await Stand.open({ docs: true });
@@ -36,6 +36,7 @@ test("every area has a description, and every call needs a token or says that it
 		"getMetrics",
 		"getOpenapiJson",
 		"getReadyz",
+		"getRoot",
 		"postCallbacksWp",
 		"postExecutionsIdSignals",
 	]);
@@ -81,4 +82,15 @@ test("the docs are served without frames and without scripts from elsewhere", as
 	const policy = page.headers.get("content-security-policy") ?? "";
 	expect(policy).toContain("frame-ancestors 'none'");
 	expect(policy).not.toContain("upgrade-insecure-requests");
+});
+
+test("/ says what the server is, and leads a browser to the docs", async () => {
+	const stand = await Stand.open({ docs: true, tokens: [entry("all", "admin")] });
+	const told = await stand.call("GET", "/");
+	expect(told).toMatchObject({ status: 200, json: { name: "FlowFabric", docs: "/docs", openapi: "/openapi.json" } });
+	const browser = { accept: "text/html,application/xhtml+xml" };
+	const led = await fetch(`${stand.server.address}/`, { headers: browser, redirect: "manual" });
+	expect([led.status, led.headers.get("location")]).toEqual([302, "/docs"]);
+	const bare = await Stand.open({ docs: false });
+	expect((await bare.call("GET", "/", { headers: browser })).json).not.toHaveProperty("docs");
 });

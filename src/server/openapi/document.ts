@@ -101,7 +101,7 @@ function requestBody({ body, bodyOptional, takesBytes }: Route, schemas: NamedSc
 function response(reply: ReplyShape, { streams }: Route, schemas: NamedSchemas): JsonSchema {
 	if (reply === "bytes")
 		return { description: "The bytes, under their own content type", content: { "*/*": { schema: {} } } };
-	if (reply === "nothing") return { description: "There is none" };
+	if (reply === "nothing") return { description: "No body" };
 	if (reply === "text") return { description: "Text", content: { "text/plain": { schema: { type: "string" } } } };
 	return {
 		description: "Done",
@@ -118,6 +118,7 @@ function operationId(name: string): string {
 		.replace("/v1/", "")
 		.split(/[/:.-]+/)
 		.filter(Boolean);
+	if (words.length === 0) words.push("root");
 	return [method.toLowerCase(), ...words]
 		.map((word, n) => (n === 0 ? word : word[0]?.toUpperCase() + word.slice(1)))
 		.join("");
