@@ -1,4 +1,4 @@
-import type { TSchema } from "typebox";
+import type { TSchema } from "./schema.ts";
 
 /**
  * How long lists and how wide objects may be, read off a schema. A validator looks at every item before it looks at the

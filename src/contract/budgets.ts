@@ -1,7 +1,7 @@
-import Type, { type Static } from "typebox";
 import { ON_HARD, type OnHard } from "../kernel/records/budget.ts";
 import { duration, executionId, fence, namespace, page, text } from "./fields.ts";
 import { amounts, checkDimensions, guardId, limit, MAX_DIMENSIONS, orNull, strict } from "./guards.ts";
+import { type Static, Type } from "./schema.ts";
 import { checkTags, tags } from "./tags.ts";
 import { shape } from "./validate.ts";
 
@@ -16,13 +16,11 @@ const hard = "No more than this may be spent; left out for no limit";
 const soft = "Going over this is told, nothing else; left out for none";
 
 const dimensions = Type.Record(
-	Type.String(),
 	Type.Object({ hard: Type.Optional(limit(hard)), soft: Type.Optional(limit(soft)) }, strict),
 	{ ...dimensionsAllowed, description: "Limits by dimension: {name: {hard?, soft?}}" },
 );
 
 const patchedDimensions = Type.Record(
-	Type.String(),
 	orNull(
 		Type.Object(
 			{ hard: Type.Optional(orNull(limit(hard))), soft: Type.Optional(orNull(limit(soft))) },

@@ -1,7 +1,7 @@
-import Type, { type Static } from "typebox";
 import { FlowFabricError } from "./errors.ts";
 import { filterFields } from "./executions.ts";
 import { text } from "./fields.ts";
+import { type Static, Type } from "./schema.ts";
 import { shape } from "./validate.ts";
 
 /** One action on everything a filter finds. */

@@ -1,7 +1,7 @@
-import Type, { type Static } from "typebox";
 import { WAIT_MODES, type WaitMode } from "../kernel/records/family.ts";
 import { type CreateRequest, createFields } from "./executions.ts";
 import { base64, executionId, fence } from "./fields.ts";
+import { type Static, Type } from "./schema.ts";
 import { stepName } from "./steps.ts";
 import { shape } from "./validate.ts";
 

@@ -1,4 +1,3 @@
-import Type, { type Static } from "typebox";
 import { BLOCKING_REASONS, type BlockingReason } from "../kernel/state.ts";
 import { STATE_NAMES, type StateName } from "../kernel/state-filter.ts";
 import {
@@ -19,6 +18,7 @@ import {
 	wellFormedText,
 } from "./fields.ts";
 import { amounts, guardIds, MAX_GUARDS } from "./guards.ts";
+import { type Static, Type } from "./schema.ts";
 import { tags } from "./tags.ts";
 import { shape } from "./validate.ts";
 import { timeoutBehavior } from "./waitpoints.ts";
@@ -116,7 +116,7 @@ export const createFields = {
 	budgets: Type.Optional(guardIds("Budgets that must admit it, and that it may spend of")),
 	quotas: Type.Optional(guardIds("Quotas that must admit it")),
 	reserve: Type.Optional(
-		Type.Record(Type.String(), amounts, {
+		Type.Record(amounts, {
 			maxProperties: MAX_GUARDS,
 			description: "What is set aside for it while it runs: {budget: {dimension: amount}}",
 			allowed: `must be an object of at most ${MAX_GUARDS} budgets`,

@@ -1,5 +1,5 @@
-import Type, { type Static } from "typebox";
 import { integer, namespace, text } from "./fields.ts";
+import { type Static, Type } from "./schema.ts";
 import { shape } from "./validate.ts";
 
 /** Requests for the events of a namespace. */

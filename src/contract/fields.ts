@@ -1,6 +1,6 @@
-import Type, { type TInteger, type TString } from "typebox";
 import type { IdPrefix } from "../kernel/ids.ts";
 import { idAllowed } from "./ids.ts";
+import { type TInteger, type TString, Type } from "./schema.ts";
 
 /** The fields requests are made of. `allowed` is the half sentence an error message ends with. */
 

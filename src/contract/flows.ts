@@ -1,10 +1,10 @@
-import Type, { type Static } from "typebox";
 import { MAX_NODES } from "../kernel/flows/graph.ts";
 import { CANCEL_POLICIES, type CancelPolicy } from "../kernel/records/flow.ts";
 import { EDGE_CONDITIONS, type EdgeCondition } from "../kernel/records/links.ts";
 import type { CreateRequest } from "./executions.ts";
 import { duration, integer, kind, namespace, page, text, wellFormedText } from "./fields.ts";
 import { guardIds } from "./guards.ts";
+import { type Static, Type } from "./schema.ts";
 import { tags } from "./tags.ts";
 import { shape } from "./validate.ts";
 

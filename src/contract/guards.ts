@@ -1,6 +1,6 @@
-import Type, { type Static, type TSchema } from "typebox";
 import { FlowFabricError } from "./errors.ts";
 import { integer, namespace, page } from "./fields.ts";
+import { type Static, type TSchema, Type } from "./schema.ts";
 import { shape } from "./validate.ts";
 
 /** What requests about budgets and about quotas have in common. */
@@ -26,7 +26,7 @@ export const guardIds = (description: string) =>
 		allowed: `must be an array of at most ${MAX_GUARDS} ids`,
 	});
 
-export const amounts = Type.Record(Type.String(), integer(0, MAX_AMOUNT, "An amount"), {
+export const amounts = Type.Record(integer(0, MAX_AMOUNT, "An amount"), {
 	maxProperties: MAX_DIMENSIONS,
 	description: "Amounts by dimension: {name: amount}",
 	allowed: `must be an object of at most ${MAX_DIMENSIONS} dimensions`,

@@ -1,5 +1,5 @@
-import Type, { type Static } from "typebox";
 import { KID } from "../kernel/records/keyring.ts";
+import { type Static, Type } from "./schema.ts";
 import { shape } from "./validate.ts";
 
 /** What a secret that signs the tokens of waitpoints may be. */

@@ -1,7 +1,7 @@
-import Type, { type Static } from "typebox";
 import { FlowFabricError } from "./errors.ts";
 import { duration, namespace } from "./fields.ts";
 import { guardId, limit, orNull, strict } from "./guards.ts";
+import { type Static, Type } from "./schema.ts";
 import { shape } from "./validate.ts";
 
 /** Requests about quotas. */

@@ -1,6 +1,6 @@
-import Type, { type Static } from "typebox";
 import type { ScannerFilter } from "../kernel/scanner-filter.ts";
 import { namespace } from "./fields.ts";
+import { type Static, Type } from "./schema.ts";
 import { shape } from "./validate.ts";
 
 /** What the scanners of an engine can be restricted to. */

@@ -1,6 +1,6 @@
-import Type, { type Static } from "typebox";
 import { retryPolicy } from "./executions.ts";
 import { base64, category, duration, fence, integer, moment, page, text } from "./fields.ts";
+import { type Static, Type } from "./schema.ts";
 import { shape } from "./validate.ts";
 import { MAX_REASON } from "./worker-protocol.ts";
 

@@ -1,6 +1,6 @@
-import Type, { type Static } from "typebox";
 import { FRAME_MODES, type FrameMode } from "../kernel/records/stream.ts";
 import { base64, fence, integer, text } from "./fields.ts";
+import { type Static, Type } from "./schema.ts";
 import { shape } from "./validate.ts";
 
 /** Requests about the streams of attempts. */

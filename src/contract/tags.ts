@@ -1,12 +1,12 @@
-import Type, { type Static } from "typebox";
 import { isTagKey, MAX_TAGS, MAX_TAGS_CHARS, type Tags, tagsFit } from "../kernel/tags.ts";
 import { FlowFabricError } from "./errors.ts";
 import { text } from "./fields.ts";
+import { type Static, Type } from "./schema.ts";
 import { shape } from "./validate.ts";
 
 /** Tags as callers give them. Keys have an error of their own, so that a program can tell which one it was. */
 
-export const tags = Type.Record(Type.String(), text(0, 256, "A tag's value"), {
+export const tags = Type.Record(text(0, 256, "A tag's value"), {
 	maxProperties: MAX_TAGS,
 	description: "Words to find it by: {key: value}",
 	allowed: `must be an object of at most ${MAX_TAGS} tags`,

@@ -1,7 +1,7 @@
-import type { Static, TSchema } from "typebox";
-import { Compile, type Validator } from "typebox/compile";
 import { boundOf } from "./bounds.ts";
+import { type Complaint, checkOf, complaintsOf, type Node } from "./checker.ts";
 import { FlowFabricError } from "./errors.ts";
+import type { Static, TSchema } from "./schema.ts";
 
 /** A schema that says no by naming the field, what came, and what is allowed. */
 export interface Shape<S extends TSchema> {
@@ -10,19 +10,22 @@ export interface Shape<S extends TSchema> {
 	check(value: unknown): Static<S>;
 }
 
-type SchemaError = ReturnType<Validator["Errors"]>[number];
-
+/** Nothing is prepared before the first check: most programs use few of all the shapes there are. */
 export function shape<S extends TSchema>(schema: S): Shape<S> {
-	const validator = Compile(schema);
-	const exceeds = boundOf(schema);
+	let exceeds: ReturnType<typeof boundOf>;
+	let fits: ReturnType<typeof checkOf> | undefined;
 	return {
 		schema,
 		check(value) {
-			// The validator goes through all there is, and again for its errors: what is too long never reaches it.
+			if (!fits) {
+				exceeds = boundOf(schema);
+				fits = checkOf(schema);
+			}
+			// Every field is looked at before one is found that is not known: what is too long never gets there.
 			const excess = exceeds?.(value);
 			if (excess) throw invalidInput(excess.path, excess.problem);
-			if (validator.Check(value)) return value as Static<S>;
-			const { path, problem } = describe(mostTelling(validator.Errors(value), value), schema, value);
+			if (fits(value)) return value as Static<S>;
+			const { path, problem } = describe(mostTelling(complaintsOf(schema, value)), value);
 			throw invalidInput(path, problem);
 		},
 	};
@@ -37,53 +40,33 @@ function invalidInput(path: readonly string[], problem: string): FlowFabricError
  * A union reports the complaints of every branch; the branch whose `type` fits is the one that was meant, and in it the
  * deepest complaint says most.
  */
-function mostTelling(errors: SchemaError[], value: unknown): SchemaError {
-	const plain = errors.filter((e) => e.keyword !== "anyOf" && e.keyword !== "boolean");
+function mostTelling(complaints: readonly Complaint[]): Complaint {
 	const foreign = new Set(
-		plain.filter((e) => e.keyword === "const" && e.instancePath.endsWith("/type")).map((e) => branchOf(e)),
+		complaints.filter(({ about, path }) => about === "const" && path.at(-1) === "type").map(({ branch }) => branch),
 	);
-	const meant = plain.filter((e) => !foreign.has(branchOf(e)));
-	const candidates = meant.length > 0 ? meant : plain.length > 0 ? plain : errors;
-	return candidates.reduce((best, e) => (depth(e) > depth(best) ? e : best), candidates[0] ?? fallback(value));
+	const meant = complaints.filter(({ branch }) => !foreign.has(branch));
+	const candidates = meant.length > 0 ? meant : complaints;
+	return candidates.reduce((best, each) => (each.path.length > best.path.length ? each : best));
 }
 
-const branchOf = (error: SchemaError): string => /^(.*\/anyOf\/\d+)/.exec(error.schemaPath)?.[1] ?? "";
-const depth = (error: SchemaError): number => error.instancePath.split("/").length;
-const fallback = (value: unknown): SchemaError =>
-	({
-		keyword: "type",
-		schemaPath: "#",
-		instancePath: "",
-		params: { type: typeof value },
-		message: "is not valid",
-	}) as never;
-
-function describe(error: SchemaError, schema: TSchema, value: unknown): { path: string[]; problem: string } {
-	const path = error.instancePath.split("/").slice(1).map(unescapePart);
-	const params = error.params as { additionalProperties?: string[]; requiredProperties?: string[] };
-	const [unknown] = params.additionalProperties ?? [];
-	if (error.keyword === "additionalProperties" && unknown !== undefined) {
-		return { path: [...path, unknown], problem: "is not a known field" };
+function describe({ path, field, about, node }: Complaint, value: unknown): { path: string[]; problem: string } {
+	if (field !== undefined) {
+		return { path: [...path, field], problem: about === "unknown" ? "is not a known field" : "is required" };
 	}
-	const [missing] = params.requiredProperties ?? [];
-	if (error.keyword === "required" && missing !== undefined) {
-		return { path: [...path, missing], problem: "is required" };
-	}
-	const node = nodeAt(schema, error.schemaPath) as { allowed?: string; isSecret?: true } | undefined;
-	const allowed = node?.allowed ?? error.message;
-	if (node?.isSecret) return { path, problem: allowed };
-	return { path, problem: `${allowed}, got ${show(at(value, path))}` };
+	const allowed = node.allowed ?? wordsOf(node);
+	return { path: [...path], problem: node.isSecret ? allowed : `${allowed}, got ${show(at(value, path))}` };
 }
 
-function nodeAt(schema: unknown, pointer: string): unknown {
-	return at(schema, pointer.split("/").slice(1).map(unescapePart));
+/** What a schema asks for, where nobody has put it into words. */
+function wordsOf({ type, const: only, enum: values }: Node): string {
+	if (only !== undefined) return `must be ${JSON.stringify(only)}`;
+	if (values) return `must be one of ${values.join(", ")}`;
+	return type === undefined ? "is not valid" : `must be ${/^[aio]/.test(type) ? "an" : "a"} ${type}`;
 }
 
-function at(value: unknown, path: string[]): unknown {
+function at(value: unknown, path: readonly string[]): unknown {
 	return path.reduce<unknown>((node, part) => (node as Record<string, unknown> | undefined)?.[part], value);
 }
-
-const unescapePart = (part: string): string => part.replaceAll("~1", "/").replaceAll("~0", "~");
 
 /** Names that callers made up are told as far as they are recognised. */
 const MOST_NAME_CHARS = 64;

@@ -1,10 +1,10 @@
-import Type, { type Static } from "typebox";
 import { TIMEOUT_BEHAVIORS, type TimeoutBehavior } from "../kernel/records/execution.ts";
 import { budgetOfWaitpoint } from "../kernel/suspension/budget-pause.ts";
 import type { Condition } from "../kernel/suspension/condition.ts";
 import { SUSPENSION_REASONS, type SuspensionReason } from "../kernel/suspension/reasons.ts";
 import { FlowFabricError } from "./errors.ts";
 import { base64, contentType, duration, fence, namespace, page, text, time } from "./fields.ts";
+import { type Static, Type } from "./schema.ts";
 import { shape } from "./validate.ts";
 
 /** Requests about suspensions, waitpoints and the signals that come to them. */

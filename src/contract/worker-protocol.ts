@@ -1,4 +1,3 @@
-import Type, { type Static } from "typebox";
 import {
 	base64,
 	capabilities,
@@ -15,6 +14,7 @@ import {
 	text,
 	time,
 } from "./fields.ts";
+import { type Static, Type } from "./schema.ts";
 import { shape } from "./validate.ts";
 
 /** Requests of workers: claiming, and everything that carries a fence. */

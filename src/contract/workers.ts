@@ -1,6 +1,6 @@
-import Type, { type Static } from "typebox";
 import { FlowFabricError } from "./errors.ts";
 import { capabilities, integer, kind, lane, name, namespace, page } from "./fields.ts";
+import { type Static, Type } from "./schema.ts";
 import { shape } from "./validate.ts";
 
 /** Requests about the registry of workers. */

@@ -1,6 +1,6 @@
 import cors from "@fastify/cors";
 import { type FastifyInstance, fastify } from "fastify";
-import Type from "typebox";
+import { Type } from "../contract/schema.ts";
 import { TokenBook } from "./auth.ts";
 import { BODY_LIMIT, parseBodies, takeBytes } from "./bodies.ts";
 import { answerBadConnection, handleErrors, sendError, translated } from "./errors.ts";

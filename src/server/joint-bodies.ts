@@ -1,5 +1,5 @@
-import type { TSchema } from "typebox";
 import { FlowFabricError } from "../contract/errors.ts";
+import type { TSchema } from "../contract/schema.ts";
 import type { Shape } from "../contract/validate.ts";
 import { BODY_LIMIT, notJson } from "./bodies.ts";
 import { type ItemPlace, ItemScanner } from "./item-scanner.ts";

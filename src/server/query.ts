@@ -1,4 +1,4 @@
-import type { Static, TSchema } from "typebox";
+import type { Static, TSchema } from "../contract/schema.ts";
 import type { Shape } from "../contract/validate.ts";
 import { invalid } from "./errors.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import Type from "typebox";
 import { FlowFabricError } from "../../contract/errors.ts";
 import { name, namespace } from "../../contract/fields.ts";
+import { Type } from "../../contract/schema.ts";
 import { shape } from "../../contract/validate.ts";
 import { ROLES } from "../../server/access.ts";
 import type { TokenEntry } from "../../server/options.ts";

@@ -1,4 +1,4 @@
-import Type, { type Static } from "typebox";
+import { type Static, Type } from "../schema.ts";
 import { at, count } from "./parts.ts";
 
 const optional = Type.Optional;

@@ -1,5 +1,5 @@
-import Type, { type Static } from "typebox";
 import { ON_HARD } from "../../kernel/records/budget.ts";
+import { type Static, Type } from "../schema.ts";
 import { at, count, nextCursor, one, tags } from "./parts.ts";
 
 const limit = Type.Optional(Type.Integer({ minimum: 1 }));
@@ -15,7 +15,7 @@ const dimension = Type.Object({
 export const budget = Type.Object({
 	id: Type.String(),
 	namespace: Type.String(),
-	dimensions: Type.Record(Type.String(), dimension),
+	dimensions: Type.Record(dimension),
 	resetEvery: Type.Optional(Type.Union([Type.Integer(), Type.Literal("daily"), Type.Literal("monthly")])),
 	onHard: one(ON_HARD),
 	labels: tags,
@@ -56,7 +56,7 @@ export const budgetReset = Type.Object({ nextResetAt: Type.Optional(at) });
 
 export interface BudgetReset extends Static<typeof budgetReset> {}
 
-const amounts = Type.Record(Type.String(), count);
+const amounts = Type.Record(count);
 
 export const releasedSpend = Type.Object({ released: amounts });
 

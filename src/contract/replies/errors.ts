@@ -1,5 +1,5 @@
-import Type, { type Static } from "typebox";
 import { ERRORS, type ErrorCode } from "../../kernel/errors.ts";
+import { type Static, Type } from "../schema.ts";
 import { one } from "./parts.ts";
 
 export const errorCode = one(Object.keys(ERRORS) as ErrorCode[]);
@@ -8,7 +8,7 @@ export const error = Type.Object({
 	code: errorCode,
 	message: Type.String({ description: "Names the field and what was wrong" }),
 	retryable: Type.Boolean({ description: "Whether the same call may succeed later" }),
-	details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+	details: Type.Optional(Type.Record(Type.Unknown())),
 });
 
 /** A refusal as it stands in a reply. */

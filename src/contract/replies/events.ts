@@ -1,5 +1,5 @@
-import Type from "typebox";
 import type { AnyEvent, ExecutionEvent } from "../../kernel/events.ts";
+import { Type } from "../schema.ts";
 import { at, count } from "./parts.ts";
 
 /** What is told of what happened. */

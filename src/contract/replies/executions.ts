@@ -1,4 +1,3 @@
-import Type, { type Static } from "typebox";
 import {
 	ATTEMPT_STATES,
 	BLOCKING_REASONS,
@@ -8,6 +7,7 @@ import {
 	TERMINAL_OUTCOMES,
 } from "../../kernel/state.ts";
 import { policy } from "../executions.ts";
+import { type Static, Type } from "../schema.ts";
 import { error } from "./errors.ts";
 import { laneState } from "./lanes.ts";
 import { at, attemptType, count, failure, nextCursor, one, publicState, tags } from "./parts.ts";

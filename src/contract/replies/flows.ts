@@ -1,8 +1,8 @@
-import Type, { type Static } from "typebox";
 import { FLOW_STATES } from "../../kernel/flows/flow-state.ts";
 import { CANCEL_POLICIES } from "../../kernel/records/flow.ts";
 import { EDGE_CONDITIONS } from "../../kernel/records/links.ts";
 import { PUBLIC_STATES } from "../../kernel/state.ts";
+import { type Static, Type } from "../schema.ts";
 import { at, count, nextCursor, one, publicState, tags } from "./parts.ts";
 
 const counts = Type.Object(
@@ -85,7 +85,7 @@ export interface FlowView extends Static<typeof flow> {}
 export const createdFlow = Type.Object({
 	id: Type.String(),
 	revision: count,
-	nodes: Type.Record(Type.String(), Type.String(), { description: "Ids of executions by key of node" }),
+	nodes: Type.Record(Type.String(), { description: "Ids of executions by key of node" }),
 	created: Type.Boolean({ description: "False for a repeat under the same idempotency key" }),
 });
 

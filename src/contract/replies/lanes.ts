@@ -1,5 +1,5 @@
-import Type, { type Static, type TInteger, type TOptional } from "typebox";
 import type { PublicState } from "../../kernel/state.ts";
+import { type Static, type TInteger, type TOptional, Type } from "../schema.ts";
 import { count, nextCursor, one } from "./parts.ts";
 
 export const laneState = one(["active", "paused", "draining"]);

@@ -1,5 +1,5 @@
-import Type, { type Static } from "typebox";
 import { ON_HARD } from "../../kernel/records/budget.ts";
+import { type Static, Type } from "../schema.ts";
 import { error } from "./errors.ts";
 import { at, attemptType, count, failure, one, publicState, tags } from "./parts.ts";
 import { signal } from "./waitpoints.ts";
@@ -54,9 +54,7 @@ export const claimed = Type.Object({
 	timeouts: optional(
 		Type.Object({ attemptMs: optional(count), queueMs: optional(count), deadlineMs: optional(count) }),
 	),
-	parents: optional(
-		Type.Record(Type.String(), parent, { description: "Of a member of a flow: what its upstreams pass, by name" }),
-	),
+	parents: optional(Type.Record(parent, { description: "Of a member of a flow: what its upstreams pass, by name" })),
 	children: optional(
 		Type.Array(child, { description: "Those that it waited for, in the order they were made, until it waits again" }),
 	),

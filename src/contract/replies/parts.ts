@@ -1,5 +1,5 @@
-import Type, { type TEnum } from "typebox";
 import { PUBLIC_STATES } from "../../kernel/state.ts";
+import { type TEnum, Type } from "../schema.ts";
 
 /** What replies are made of. */
 
@@ -16,6 +16,6 @@ export const attemptType = one(["initial", "retry", "reclaim", "replay"]);
 
 export const nextCursor = Type.Optional(Type.String({ description: "Left out on the last page" }));
 
-export const tags = Type.Record(Type.String(), Type.String());
+export const tags = Type.Record(Type.String());
 
 export const failure = Type.Object({ reason: Type.String(), category: Type.String() });

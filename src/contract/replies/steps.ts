@@ -1,4 +1,4 @@
-import Type, { type Static } from "typebox";
+import { type Static, Type } from "../schema.ts";
 import { at, count, nextCursor } from "./parts.ts";
 
 /** What is told of recorded steps. */

@@ -1,6 +1,6 @@
-import Type, { type Static } from "typebox";
 import { FRAME_MODES } from "../../kernel/records/stream.ts";
 import { CLOSE_REASONS } from "../../kernel/streams/closing.ts";
+import { type Static, Type } from "../schema.ts";
 import { at, count, one } from "./parts.ts";
 
 /** What is told of the streams of attempts. */

@@ -1,5 +1,5 @@
-import Type, { type Static } from "typebox";
 import { WAITPOINT_STATES } from "../../kernel/suspension/waitpoints.ts";
+import { type Static, Type } from "../schema.ts";
 import { at, count, nextCursor, one, publicState } from "./parts.ts";
 
 /** What is told of waitpoints and signals. */

@@ -1,4 +1,3 @@
-import type { TSchema } from "typebox";
 import * as budgetRequests from "../../contract/budgets.ts";
 import * as bulkRequests from "../../contract/bulk.ts";
 import * as childRequests from "../../contract/children.ts";
@@ -20,6 +19,7 @@ import * as steps from "../../contract/replies/steps.ts";
 import * as streams from "../../contract/replies/streams.ts";
 import * as waitpoints from "../../contract/replies/waitpoints.ts";
 import * as workers from "../../contract/replies/workers.ts";
+import type { TSchema } from "../../contract/schema.ts";
 import * as stepRequests from "../../contract/steps.ts";
 import * as streamRequests from "../../contract/streams.ts";
 import * as waitpointRequests from "../../contract/waitpoints.ts";
@@ -55,9 +55,9 @@ export class NamedSchemas {
 	constructor() {
 		for (const [name, value] of MODULES.flatMap((module) => Object.entries(module))) {
 			const schema = schemaIn(value);
-			if (!schema) continue;
+			if (!schema || !isWorthAName(schema)) continue;
 			const text = JSON.stringify(plain(schema));
-			if (isWorthAName(schema) && !this.#names.has(text)) this.#names.set(text, capitalised(name));
+			if (!this.#names.has(text)) this.#names.set(text, capitalised(name));
 		}
 	}
 
@@ -93,15 +93,20 @@ export class NamedSchemas {
 	}
 }
 
+interface Form {
+	properties?: object;
+	enum?: unknown[];
+}
+
+/** A module of the contract exports schemas, shapes around them, and other things. */
 function schemaIn(value: unknown): TSchema | undefined {
 	if (typeof value !== "object" || value === null) return undefined;
-	const schema = "check" in value && "schema" in value ? value.schema : value;
-	return typeof schema === "object" && schema !== null && "~kind" in schema ? (schema as TSchema) : undefined;
+	return "check" in value && "schema" in value ? (value.schema as TSchema) : value;
 }
 
 function isWorthAName(schema: TSchema): boolean {
-	const { properties, enum: values } = schema as { properties?: object; enum?: unknown[] };
-	return values !== undefined || (properties !== undefined && Object.keys(properties).length > 1);
+	const { properties, enum: values } = schema as Form;
+	return Array.isArray(values) || (properties !== undefined && Object.keys(properties).length > 1);
 }
 
 const capitalised = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);

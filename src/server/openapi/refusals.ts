@@ -1,6 +1,6 @@
-import Type from "typebox";
 import { error } from "../../contract/replies/errors.ts";
 import { one } from "../../contract/replies/parts.ts";
+import { Type } from "../../contract/schema.ts";
 import { ERRORS, type ErrorCode } from "../../kernel/errors.ts";
 import type { Route } from "../routes/route.ts";
 import { type JsonSchema, plain } from "./named-schemas.ts";

@@ -1,9 +1,9 @@
-import Type from "typebox";
 import { bulkRequest } from "../../contract/bulk.ts";
 import { FlowFabricError } from "../../contract/errors.ts";
 import * as shapes from "../../contract/executions.ts";
 import { bulk } from "../../contract/replies/executions.ts";
 import { publicState } from "../../contract/replies/parts.ts";
+import { Type } from "../../contract/schema.ts";
 import { setTagsRequest } from "../../contract/tags.ts";
 import { onExecution, onMany } from "../audit.ts";
 import { BODY_LIMIT } from "../bodies.ts";
@@ -79,7 +79,7 @@ export function actionRoutes(): Route[] {
 			body: setTagsRequest.schema,
 			// Large enough that too many tags are refused for what they are.
 			bodyLimit: BODY_LIMIT,
-			replies: { 200: Type.Object({ tags: Type.Record(Type.String(), Type.String()) }) },
+			replies: { 200: Type.Object({ tags: Type.Record(Type.String()) }) },
 			audit: onExecution("tags"),
 			handle: (request) => request.principal.backend.executions.setTags(idOf(request), request.body as never),
 		},

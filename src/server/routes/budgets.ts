@@ -1,7 +1,7 @@
-import Type from "typebox";
 import * as shapes from "../../contract/budgets.ts";
 import { guardRequest, guardsPageRequest } from "../../contract/guards.ts";
 import * as replies from "../../contract/replies/budgets.ts";
+import { Type } from "../../contract/schema.ts";
 import { onGuard, onNewGuard } from "../audit.ts";
 import { readQuery } from "../query.ts";
 import { idOf, inArea, type Route } from "./route.ts";

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import Type from "typebox";
 import { FlowFabricError } from "../../contract/errors.ts";
 import { eventsRequest, MAX_POLL_MS } from "../../contract/executions.ts";
 import { integer } from "../../contract/fields.ts";
+import { Type } from "../../contract/schema.ts";
 import { shape } from "../../contract/validate.ts";
 import { refusePaging } from "../event-pages.ts";
 import { waiting } from "../pending-call.ts";

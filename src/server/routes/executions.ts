@@ -1,11 +1,11 @@
 import type { FastifyReply } from "fastify";
-import Type from "typebox";
 import { errorBody, FlowFabricError } from "../../contract/errors.ts";
 import * as shapes from "../../contract/executions.ts";
 import { eventPage } from "../../contract/replies/events.ts";
 import * as replies from "../../contract/replies/executions.ts";
 import { stepPage } from "../../contract/replies/steps.ts";
 import type { Bytes, CreatedItem } from "../../contract/replies.ts";
+import { Type } from "../../contract/schema.ts";
 import { stepsRequest } from "../../contract/steps.ts";
 import { BODY_LIMIT, JOINT_LIMIT } from "../bodies.ts";
 import { answerJointly } from "../joint-bodies.ts";

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import Type from "typebox";
 import { createRequest, eventsRequest, MAX_POLL_MS } from "../../contract/executions.ts";
 import * as shapes from "../../contract/flows.ts";
 import { eventPage } from "../../contract/replies/events.ts";
 import * as replies from "../../contract/replies/flows.ts";
 import type { CancelledFlow } from "../../contract/replies.ts";
+import { Type } from "../../contract/schema.ts";
 import { shape } from "../../contract/validate.ts";
 import { MAX_NODES } from "../../kernel/flows/graph.ts";
 import { onFlow } from "../audit.ts";

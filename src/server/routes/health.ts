@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import Type from "typebox";
 import type { Calls } from "../../contract/backend.ts";
 import { FlowFabricError } from "../../contract/errors.ts";
+import { Type } from "../../contract/schema.ts";
 import { refuseOtherRoles, type TokenBook } from "../auth.ts";
 import { isLoopback } from "../listening.ts";
 import type { ServerContext } from "../server-context.ts";

@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import Type from "typebox";
 import { workerUsageRequest } from "../../contract/budgets.ts";
 import { childShape, MAX_CHILDREN_PER_CALL, waitChildrenRequest } from "../../contract/children.ts";
 import { errorBody } from "../../contract/errors.ts";
@@ -9,6 +8,7 @@ import * as replies from "../../contract/replies/leases.ts";
 import { publicState } from "../../contract/replies/parts.ts";
 import { recordedStep } from "../../contract/replies/steps.ts";
 import type { ClaimedExecution, CompletedItem } from "../../contract/replies.ts";
+import { Type } from "../../contract/schema.ts";
 import { recordStepRequest } from "../../contract/steps.ts";
 import * as shapes from "../../contract/worker-protocol.ts";
 import { BODY_LIMIT, JOINT_LIMIT, RENEW_LIMIT } from "../bodies.ts";

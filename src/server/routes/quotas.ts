@@ -1,7 +1,7 @@
-import Type from "typebox";
 import { guardRequest, guardsPageRequest } from "../../contract/guards.ts";
 import * as shapes from "../../contract/quotas.ts";
 import * as replies from "../../contract/replies/quotas.ts";
+import { Type } from "../../contract/schema.ts";
 import { onGuard, onNewGuard } from "../audit.ts";
 import { readQuery } from "../query.ts";
 import { idOf, inArea, type Route } from "./route.ts";

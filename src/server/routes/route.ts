@@ -1,7 +1,7 @@
 import type { Span } from "@opentelemetry/api";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import Type, { type TSchema } from "typebox";
 import { FlowFabricError } from "../../contract/errors.ts";
+import { type TSchema, Type } from "../../contract/schema.ts";
 import { type Shape, shape } from "../../contract/validate.ts";
 import { inSpan, isTraced } from "../../tracing/trace-context.ts";
 import { ACCESS, isAudited, OPEN, type Role, type RouteName } from "../access.ts";

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
-import Type from "typebox";
 import type { Calls } from "../../contract/backend.ts";
 import * as replies from "../../contract/replies/waitpoints.ts";
+import { Type } from "../../contract/schema.ts";
 import { shape } from "../../contract/validate.ts";
 import * as shapes from "../../contract/waitpoints.ts";
 import { onExecution } from "../audit.ts";

@@ -1,5 +1,5 @@
-import Type from "typebox";
 import * as replies from "../../contract/replies/workers.ts";
+import { Type } from "../../contract/schema.ts";
 import { registerWorkerRequest, workersPageRequest, workersRequest } from "../../contract/workers.ts";
 import { onWorker } from "../audit.ts";
 import { BODY_LIMIT } from "../bodies.ts";
