@@ -3,6 +3,7 @@ import { type FastifyInstance, fastify } from "fastify";
 import { Type } from "../contract/schema.ts";
 import { TokenBook } from "./auth.ts";
 import { BODY_LIMIT, parseBodies, takeBytes } from "./bodies.ts";
+import { guardAgainstBrowsers } from "./browser-guard.ts";
 import { answerBadConnection, handleErrors, sendError, translated } from "./errors.ts";
 import { requestIds, setHeaders } from "./headers.ts";
 import { apiDocument } from "./openapi/document.ts";
@@ -58,9 +59,11 @@ export async function makeApp(
 	app.decorateRequest("principal");
 	parseBodies(app);
 	setHeaders(app, () => context.closing);
-	if (options.corsOrigins?.length) {
+	const { host = "127.0.0.1", corsOrigins = [] } = options;
+	if (!tokens.guarded) guardAgainstBrowsers(app, { host, corsOrigins });
+	if (corsOrigins.length > 0) {
 		await app.register(cors, {
-			origin: [...options.corsOrigins],
+			origin: [...corsOrigins],
 			methods: ["GET", "POST", "PUT", "PATCH", "DELETE"],
 			allowedHeaders: ["authorization", "content-type", "last-event-id", "traceparent", "x-request-id"],
 			exposedHeaders: ["retry-after", "x-request-id"],

@@ -132,6 +132,8 @@ export function executionRoutes(context: ServerContext): Route[] {
 	]);
 }
 
+/** Under the type its writer gave, which may be a page's: a browser saves it and never shows it. */
 function sendBytes(reply: FastifyReply, { bytes, contentType }: Bytes): FastifyReply {
+	reply.header("content-disposition", "attachment");
 	return reply.type(contentType).send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 }
