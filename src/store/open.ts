@@ -15,6 +15,12 @@ export function isStoreUrl(url: string): boolean {
 	}
 }
 
+/** What may be shown of a URL that is refused: whatever is wrong with it, a part of it may be a password. */
+export function shownUrl(url: string): string {
+	const mayHoldPassword = !/^sqlite:/.test(url) && /[@?]|:.*:/s.test(url);
+	return mayHoldPassword ? `${/^[a-z][a-z+]*:(?:\/\/)?/i.exec(url)?.[0] ?? ""}…` : url;
+}
+
 const VALKEY = /^(?:valkey|redis)s?:/;
 
 /** The one place a store is picked; each is loaded only when its URL asks for it. */
@@ -41,7 +47,7 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
 			return openValkeyStore(url, options);
 		}
 		default:
-			throw new StoreOpenError("store_invalid", `store URL ${url}: must be ${STORE_URLS}`);
+			throw new StoreOpenError("store_invalid", `store URL ${shownUrl(url)}: must be ${STORE_URLS}`);
 	}
 }
 

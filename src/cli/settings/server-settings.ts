@@ -1,6 +1,6 @@
 import { SECRET_ALLOWED, SECRET_HEX } from "../../contract/keys.ts";
 import { PUBLIC_URL_ALLOWED, publicUrl } from "../../contract/public-url.ts";
-import { isStoreUrl, STORE_URLS } from "../../store/open.ts";
+import { isStoreUrl, STORE_URLS, shownUrl } from "../../store/open.ts";
 import type { Setting } from "./setting.ts";
 import { readTokensFile } from "./tokens-file.ts";
 import { address, listOf, oneOf, origins, token, truth, wholeNumber } from "./values.ts";
@@ -19,6 +19,7 @@ export const SERVER_SETTINGS = {
 		about: "where everything is kept",
 		byDefault: "sqlite:./flowfabric.db",
 		allowed: `must be ${STORE_URLS}`,
+		shown: shownUrl,
 		parse: (text: string) => (isStoreUrl(text) ? text : undefined),
 	},
 	listen: {

@@ -64,7 +64,7 @@ export function duration(text: string): number | undefined {
 	return match && unit !== undefined ? Math.round(Number(match[1]) * unit) : undefined;
 }
 
-/** A store's URL without the password in it. */
+/** A URL for people. Of a store's nothing is left that may be a password: some write it in place of the user. */
 export function withoutPassword(url: string): string {
-	return url.replace(/^([a-z+]+:\/\/[^/@:]*):.*@/is, "$1:***@");
+	return url.replace(/^((?:valkey|redis)s?:\/\/).*@/is, "$1***@").replace(/^([a-z+]+:\/\/[^/@:]*):.*@/is, "$1:***@");
 }
