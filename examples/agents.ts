@@ -2,9 +2,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { FlowFabric } from "flowfabric";
 
 /**
- * Agents that ask models until they have what they want: every call is an execution, a quota for each provider says how
- * often calls may start, and one budget says how many tokens all of them may spend. The models are scripted, so it needs
- * no network. Run it after `npm run build`.
+ * Agents that call models until they have a final answer. Every call is an execution. A quota per provider limits how often
+ * calls may start, and one budget limits how many tokens all agents may spend. The models are scripted, so you need no
+ * network. Run it after `npm run build`.
  */
 
 interface Question {
@@ -15,7 +15,7 @@ interface Question {
 
 type Kinds = { ask: { input: Question; result: { text: string; isFinal: boolean } } };
 
-/** What each agent's model says. Carol's never comes to an end. */
+/** What each agent's model answers. Carol's model never finishes. */
 const script: Record<string, { tokens: number; turns: number }> = {
 	ada: { tokens: 400, turns: 3 },
 	bob: { tokens: 300, turns: 2 },
@@ -38,11 +38,11 @@ await ff.budgets.create({ id: "research", dimensions: { tokens: { soft: 3000, ha
 const worker = ff.worker({ concurrency: 4 });
 worker.handle("ask", async (ctx, question) => {
 	const { text, tokens, isFinal } = await model(question, ctx.signal);
-	// The answer has an id of its own: an attempt that is made again does not pay for it twice.
+	// The answer's own id is the dedup key, so a repeated attempt does not pay for it twice.
 	const dedupKey = `${question.agent}-${question.turn}`;
 	const { outcome, current, limit } = await ctx.usage("research", { tokens }, { dedupKey });
 	if (outcome === "soft_breach") console.log(`${question.agent}: ${current} tokens are spent of ${limit} we meant to`);
-	// Whoever works under the budget is being told to stop, this run as well.
+	// Every execution under the budget is told to stop, including this one.
 	if (outcome === "hard_breach") await pause(10_000, undefined, { signal: ctx.signal });
 	return { text, isFinal };
 });
@@ -55,7 +55,7 @@ const ask = (question: Question) =>
 		tags: { agent: question.agent },
 	});
 
-/** Asks until the answer is final, or until it is stopped. */
+/** Asks until the answer is final, or until the execution is stopped. */
 async function agent(name: string, provider: string): Promise<void> {
 	for (let turn = 1; ; turn++) {
 		const run = await ask({ agent: name, provider, turn });

@@ -1,9 +1,9 @@
 import { FlowFabric } from "flowfabric";
 
 /**
- * An agent that thinks, asks a person before it does something that cannot be undone, and goes on where it stopped. While it
- * waits it holds nothing: no worker, no lease, no memory. What it thought before is not thought, nor paid for, again. The
- * model is scripted, so it needs no network. Run it after `npm run build`.
+ * An agent that asks a person before it does something that cannot be undone, and then continues where it stopped. While it
+ * waits it holds nothing: no worker, no lease, no memory. Earlier model calls are recorded steps, so they are neither made nor
+ * paid for again. The model is scripted, so you need no network. Run it after `npm run build`.
  */
 
 type Kinds = {
@@ -12,7 +12,7 @@ type Kinds = {
 
 let asked = 0;
 
-/** Stands for a model: it proposes what to do, then words the answer. */
+/** A stand-in for a model: it first proposes what to do, then writes the answer. */
 function model(prompt: "propose" | "reply", customer: string, decision = "") {
 	asked += 1;
 	if (prompt === "propose") return { tool: "refund", customer, cents: 4900 };
@@ -39,7 +39,7 @@ worker.handle("complaint", async (ctx, { customer }) => {
 });
 await worker.start();
 
-/** Ends when the execution is suspended. */
+/** Resolves when the execution is suspended. */
 async function suspended(id: string): Promise<void> {
 	for await (const { event } of ff.follow(id)) if (event.type === "suspended") return;
 }

@@ -6,11 +6,11 @@ import { fileURLToPath } from "node:url";
 import { FlowFabric } from "flowfabric";
 
 /**
- * Work that waits for somebody outside who knows nothing of FlowFabric: a provider of payments is given a URL, and posts
- * there when the money has come. Server, worker and provider are all in here. Run it after `npm run build`.
+ * Work that waits for an outside system that knows nothing of FlowFabric: a payment provider gets a URL, and posts there when
+ * the customer has paid. Server, worker and provider all run in this program. Run it after `npm run build`.
  */
 
-// A server of its own; mostly there is one already, and FF_PUBLIC_URL says where outsiders reach it.
+// This example starts its own server. Usually one runs already, and FF_PUBLIC_URL is its public address.
 const program = fileURLToPath(new URL("./cli/main.js", import.meta.resolve("flowfabric")));
 const server = spawn(process.execPath, [program, "serve", "--store", "memory:", "--listen", "127.0.0.1:0"]);
 const address = await new Promise<string>((resolve) => {
@@ -24,7 +24,7 @@ const address = await new Promise<string>((resolve) => {
 	server.stderr.on("data", listen);
 });
 
-/** The provider: it takes orders for payments, and calls back when somebody pays. */
+/** The payment provider: it accepts payment requests, and calls back when the customer pays. */
 const orders: { cents: number; callback: string }[] = [];
 const provider = createServer(async (request, response) => {
 	const chunks: Buffer[] = [];
@@ -44,7 +44,7 @@ const ff = FlowFabric.connect<Kinds>(address);
 const worker = ff.worker();
 worker.handle("order", async (ctx, { number, cents }) => {
 	const { callbackUrl } = await ctx.waitpoint("payment");
-	// Without FF_PUBLIC_URL a callback URL is a path. It is as good as a key to the door: tell it to nobody else.
+	// Without FF_PUBLIC_URL a callback URL is only a path. It contains a secret token: give it to nobody else.
 	const callback = new URL(callbackUrl, address).href;
 	await ctx.step("ask for the money", async () => void (await post(providerUrl, { cents, callback })));
 	const { payload } = await ctx.waitForSignal("callback", { waitpoint: "payment", timeoutMs: 3_600_000 });

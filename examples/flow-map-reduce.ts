@@ -2,8 +2,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { FlowFabric } from "flowfabric";
 
 /**
- * A thousand items are worked on side by side, no more than eight at a time whatever the workers could do, and one node adds
- * up what they came to. Run it after `npm run build`.
+ * A thousand items are processed concurrently, at most eight at a time however many workers there are, and one node adds up
+ * their results. Run it after `npm run build`.
  */
 
 type Kinds = {

@@ -2,8 +2,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { FlowFabric } from "flowfabric";
 
 /**
- * Three models are asked the same; the first answer is taken, and the others are told to stop before they cost more. The
- * models are scripted, so it needs no network. Run it after `npm run build`.
+ * Three models get the same question. The first answer wins, and the other models are told to stop before they cost more. The
+ * models are scripted, so you need no network. Run it after `npm run build`.
  */
 
 type Kinds = {
@@ -11,7 +11,7 @@ type Kinds = {
 	publish: { input: undefined; result: { text: string; from: string } };
 };
 
-/** How many words a model has said before it is done, or is stopped; only the small one is quick. */
+/** How many words a model has written when it finishes or is stopped; only the small model is fast. */
 const said: Record<string, number> = { small: 0, large: 0, huge: 0 };
 const WORD_MS: Record<string, number> = { small: 2, large: 60_000, huge: 60_000 };
 
@@ -21,7 +21,7 @@ const worker = ff.worker({ concurrency: 4 });
 worker.handle("ask", async (ctx, { model, question }) => {
 	for (let word = 0; word < 5; word++) {
 		said[model] = (said[model] ?? 0) + 1;
-		// A race has a start: nobody goes on before everybody has begun.
+		// A fair start: no model continues before all have begun.
 		while (Object.values(said).includes(0)) await pause(1, undefined, { signal: ctx.signal });
 		await pause(WORD_MS[model], undefined, { signal: ctx.signal });
 	}
@@ -30,7 +30,7 @@ worker.handle("ask", async (ctx, { model, question }) => {
 
 const noWinner: [string, { result?: unknown }] = ["nobody", { result: { text: "" } }];
 worker.handle("publish", ({ parents }) => {
-	// Who came first is here under its name, and nobody else is.
+	// Only the winner is here, under its name.
 	const [[from, { result }] = noWinner] = Object.entries(parents);
 	return { from, text: (result as { text: string }).text };
 });
@@ -50,6 +50,6 @@ const { state } = await run.wait();
 const { from, text } = await run.run<Kinds["publish"]["result"]>("publish").result();
 console.log(`${from} won: ${text}`);
 for (const { key, publicState } of (await run.graph()).nodes) console.log(`${key} ${publicState}`);
-// Those that were not needed fail nothing.
+// The cancelled models do not fail the flow.
 console.log(`the race ${state}, and the others said ${said.large} and ${said.huge} of 5 words`);
 await ff.close();

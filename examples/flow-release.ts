@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { FlowFabric } from "flowfabric";
 
 /**
- * A release: build, three tests side by side, two people who agree, deploy, verify. Whatever fails, the rest is called off at
- * once, also what runs. Nothing here needs a network. Run it after `npm run build`.
+ * A release: build, three test suites at once, approval by two people, deploy, verify. When anything fails, the rest is cancelled
+ * at once, including running work. You need no network. Run it after `npm run build`.
  */
 
 type Kinds = {
@@ -20,7 +20,7 @@ const parent = <T>(result: unknown) => result as T;
 
 worker.handle("build", (_ctx, { version }) => ({ image: `shop:${version}` }));
 
-/** Suites that never come to an end, for the release in which one is broken. */
+/** Test suites that never end, for the release in which one suite is broken. */
 let hanging = 0;
 worker.handle("test", async (ctx, { suite, isBroken }) => {
 	if (!isBroken) return { passed: suite.length };

@@ -1,8 +1,8 @@
 import { FlowFabric, RetryAfter, TerminalError } from "flowfabric";
 
 /**
- * Typed kinds, an idempotency key, a handler that tells apart what can be retried and what cannot, a deadline, and a
- * cancel: the shape of a real program. Run it after `npm run build`.
+ * The shape of a real program: typed kinds, an idempotency key, a handler that distinguishes retryable from permanent errors,
+ * a deadline, and a cancel. Run it after `npm run build`.
  */
 
 type Kinds = {

@@ -1,4 +1,4 @@
-// A worker in plain HTTP: whatever can send JSON can do the same. It knows one kind, "shout".
+// A worker in plain HTTP: any language that can send JSON can do the same. It handles one kind, "shout".
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -20,7 +20,7 @@ async function post(path, body) {
 }
 
 async function work({ id, kind, input, lease }) {
-	// Whoever shows this fence is the holder. Once the lease is lost, everything sent with it is refused.
+	// The fence proves that we hold the lease. Once the lease is lost, every call with this fence is refused.
 	const fence = { leaseId: lease.id, epoch: lease.epoch };
 	const renew = () => post("/v1/leases/renew", { leases: [{ executionId: id, ...fence }], leaseMs });
 	const renewals = setInterval(() => renew().catch((error) => console.error(`${id}: ${error.message}`)), leaseMs / 3);
@@ -31,7 +31,7 @@ async function work({ id, kind, input, lease }) {
 	} catch (error) {
 		console.error(`${id}: ${error.message}`);
 		const failure = { fence, reason: String(error.message), category: "error" };
-		await post(`/v1/executions/${id}/fail`, failure).catch(() => {}); // the lease runs out, and the work returns
+		await post(`/v1/executions/${id}/fail`, failure).catch(() => {}); // the lease expires, and the work returns to the queue
 	} finally {
 		clearInterval(renewals);
 	}
@@ -40,13 +40,13 @@ async function work({ id, kind, input, lease }) {
 console.log(`waiting for work at ${url}`);
 for (;;) {
 	try {
-		// Answers as soon as there is work, or with none after waitMs.
+		// Answers as soon as there is work, or with an empty list after waitMs.
 		const kinds = Object.keys(handlers);
 		const claim = { workerId: "plain", instanceId, lanes: ["default"], kinds, max: 4, leaseMs, waitMs: 20_000 };
 		const { executions } = await post("/v1/claims", claim);
 		await Promise.all(executions.map(work));
 	} catch (error) {
-		console.error(`claiming failed, trying again: ${error.message}`);
+		console.error(`a claim failed and will be retried: ${error.message}`);
 		await pause(1000);
 	}
 }

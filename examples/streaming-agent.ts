@@ -2,17 +2,17 @@ import { setTimeout as pause } from "node:timers/promises";
 import { FlowFabric } from "flowfabric";
 
 /**
- * An agent that shows what its model says, token by token, asks a person in the middle, and goes on. Whoever follows it sees
- * one text: while it is suspended nothing runs and the reader waits; the run that goes on writes to the same stream; and when
- * it has to be tried again, the frame that begins the new attempt says so. What was said in a recorded step is not said twice.
- * The model is scripted, so it needs no network. Run it after `npm run build`.
+ * An agent that streams its model's answer token by token, asks a person in the middle, and continues. A reader sees one
+ * text: while the agent is suspended nothing runs and the reader waits; afterwards the agent writes to the same stream. After a
+ * retry, the first frame of the new attempt says so. Text written in a recorded step is not written twice. The model is
+ * scripted, so you need no network. Run it after `npm run build`.
  */
 
 type Kinds = { letter: { input: { customer: string }; result: { letter: string } } };
 
 let asked = 0;
 
-/** Stands for a model: gives its answer in tokens. */
+/** A stand-in for a model: it gives its answer in tokens. */
 async function* model(answer: string, signal: AbortSignal): AsyncGenerator<string> {
 	asked += 1;
 	for (const token of answer.match(/\S+\s*/g) ?? []) {
@@ -24,7 +24,7 @@ async function* model(answer: string, signal: AbortSignal): AsyncGenerator<strin
 const ff = await FlowFabric.open<Kinds>("memory:");
 const worker = ff.worker();
 worker.handle("letter", async (ctx, { customer }) => {
-	/** Streamed once and kept: a later run is given the text without asking, or writing, again. */
+	/** Streamed once and recorded: a later run gets the text without calling the model or writing it again. */
 	const say = (name: string, answer: string) =>
 		ctx.step(name, async () => {
 			let text = "";
@@ -36,7 +36,7 @@ worker.handle("letter", async (ctx, { customer }) => {
 		});
 
 	const draft = await say("draft", `Dear ${customer}, your parcel was lost. `);
-	// In a step as well: the run that goes on starts from the top, and would ask again.
+	// Also in a step: after the wait the handler starts from the top, and would ask again.
 	await ctx.step("ask", () => ctx.stream.event("question", { text: `refund ${customer}?` }));
 	const { approved, by } = await ctx.waitForApproval("refund", { timeoutMs: 86_400_000 });
 
@@ -47,7 +47,7 @@ worker.handle("letter", async (ctx, { customer }) => {
 });
 await worker.start();
 
-/** Ends when the execution is suspended. */
+/** Resolves when the execution is suspended. */
 async function suspended(id: string): Promise<void> {
 	for await (const { event } of ff.follow(id)) if (event.type === "suspended") return;
 }
@@ -73,7 +73,7 @@ for await (const frame of run.tail()) {
 	} else line(`[${frame.type}] ${frame.text ?? JSON.stringify(frame.patch)}`);
 
 	if (frame.type !== "question") continue;
-	// Here, on a page, or with `flowfabric approve`.
+	// The answer could also come from a web page or `flowfabric approve`.
 	await suspended(run.id);
 	await ff.approve(run.id, { name: "approve", identity: "Carol" });
 }

@@ -1,8 +1,8 @@
 import { FlowFabric } from "flowfabric";
 
 /**
- * Two of three have to agree before something is released, whoever they are and in whatever order they answer; nobody counts
- * twice. Run it after `npm run build`.
+ * Two of three people have to agree before something is released, in any order; nobody counts twice. Run it after
+ * `npm run build`.
  */
 
 type Kinds = { release: { input: { version: string }; result: { released: boolean; by: string[] } } };
@@ -16,12 +16,12 @@ worker.handle("release", async (ctx) => {
 		reason: "waiting_for_approval",
 		timeoutMs: 86_400_000,
 	});
-	// Only the signals that decided it are handed over.
+	// Only the signals that satisfied the condition are here.
 	return { released: signals[0]?.name === "approve", by: signals.map(({ source }) => source?.identity ?? "") };
 });
 await worker.start();
 
-/** Ends when the execution is suspended. */
+/** Resolves when the execution is suspended. */
 async function suspended(id: string): Promise<void> {
 	for await (const { event } of ff.follow(id)) if (event.type === "suspended") return;
 }

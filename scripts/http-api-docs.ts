@@ -6,10 +6,10 @@ import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { ERRORS } from "../src/kernel/errors.ts";
 import { openBackend } from "../src/library/open.ts";
-import { BODY_LIMIT, CONTROL_LIMIT, JOINT_LIMIT, MAX_NESTING, RENEW_LIMIT } from "../src/server/bodies.ts";
+import { BODY_LIMIT, CONTROL_LIMIT, FAIL_LIMIT, JOINT_LIMIT, MAX_NESTING, RENEW_LIMIT } from "../src/server/bodies.ts";
 import { LARGE_BODY } from "../src/server/large-bodies.ts";
 import { POOLS } from "../src/server/pools.ts";
-import { startServer } from "../src/server/server.ts";
+import { serveEngine } from "../src/server/server.ts";
 
 interface Schema {
 	type?: string;
@@ -57,16 +57,17 @@ const INTRODUCTION = `# HTTP API
 
 <!-- Written by scripts/http-api-docs.ts from the schemas of the server; run \`npm run docs\` after a change. -->
 
-JSON over HTTP under \`/v1\`. The server describes the same routes as OpenAPI 3.1 at \`/openapi.json\` (client generators
-and linters take it as it is), and serves pages to try them at \`/docs\`. \`/\` names these places; a browser is sent to the
-docs. Calls carry \`Authorization: Bearer <token>\` when the server has tokens. Unknown fields are refused by name. Times
-are integer unix milliseconds of the store's clock. \`X-Request-Id\` is taken over if it is sane, and always returned.
+This is the reference of the HTTP API: JSON under \`/v1\`. The server also describes it as OpenAPI 3.1 at \`/openapi.json\`
+(client generators and linters take it as it is), with pages to try it at \`/docs\`. \`/\` names these places, and sends a
+browser to the docs. Send \`Authorization: Bearer <token>\` with every call if the server has tokens. Unknown fields are
+refused by name. Times are integer unix milliseconds of the store's clock. The server uses your \`X-Request-Id\` if it is
+valid, and always returns one.
 
-A refusal is \`{"error": {"code", "message", "retryable", "details"?}}\`; [all codes](#errors) are below.
+An error is \`{"error": {"code", "message", "retryable", "details"?}}\`; [all codes](#errors) are below.
 
-Event streams (\`Accept: text/event-stream\`) send a comment after a long silence, and end with an event \`close\` that says
-why. The id of an event is its cursor: a reader that comes back with \`Last-Event-ID\` continues after it. A reader that
-asked only for new events (\`end\`) gets an id with the opening, before the first event, so it misses nothing either.
+Event streams (\`Accept: text/event-stream\`) send a comment after a long silence, and end with an event \`close\` that says why.
+The id of an event is its cursor: reconnect with \`Last-Event-ID\` to continue after it. If you start at the end (\`end\`), the
+server sends an id when the stream opens, before the first event, so you miss nothing either.
 
 ## The worker's part, by hand
 
@@ -123,7 +124,7 @@ If a worker dies, nobody has to do anything: its lease runs out, and the work go
 
 async function describe(): Promise<Description> {
 	const backend = await openBackend("memory:", {});
-	const server = await startServer({ engine: backend.engine, backendFor: (caller) => backend.as(caller), port: 0 });
+	const server = await serveEngine({ engine: backend.engine, backendFor: (caller) => backend.as(caller), port: 0 });
 	try {
 		const description = await (await fetch(`${server.address}/openapi.json`)).json();
 		return writtenOut(description, description) as Description;
@@ -220,9 +221,9 @@ function pools(): string {
 	return [
 		"## Pools",
 		"",
-		"Calls that wait, bodies over 4 MiB and backups hold a place in a pool. One more than its size is refused at once: 429",
-		"`too_many_requests` with `details: {pool, max}` and `Retry-After`. A second rotation of keys while one is under way is refused",
-		"likewise, as `admin_rotate` of size 1.",
+		"Calls that wait, bodies over 4 MiB and backups take a place in a pool. When a pool is full, a call is refused at once: 429",
+		"`too_many_requests` with `details: {pool, max}` and `Retry-After`. A second key rotation at the same time is refused",
+		"in the same way, as `admin_rotate` of size 1.",
 		"",
 		"| pool | size |",
 		"|---|---|",
@@ -240,18 +241,19 @@ function limits(): string {
 		`| body of a create, complete, claim, grant or tags, or of a worker | ${kib(BODY_LIMIT)} |`,
 		`| body of a renewal | ${kib(RENEW_LIMIT)} |`,
 		`| body of a batch or a joint complete | ${kib(JOINT_LIMIT)}, each item ${kib(BODY_LIMIT)} |`,
+		`| body of a fail | ${kib(FAIL_LIMIT)} |`,
 		`| any other body | ${kib(CONTROL_LIMIT)} |`,
 		`| bodies over ${kib(LARGE_BODY)} at a time | the pool \`large_bodies\` |`,
 		`| nesting of JSON | ${MAX_NESTING} levels |`,
-		"| head of a request | 16 KiB |",
-		"| time for a request to arrive | 30 s, its head 10 s |",
-		"| time from its beginning to its answer | 30 s, under `/v1/admin` 120 s; a call that waits has its wait beside that; then `request_timeout` |",
+		"| headers of a request | 16 KiB |",
+		"| time for a request to arrive | 30 s, its headers 10 s |",
+		"| time from the start of a request to its answer | 30 s, under `/v1/admin` 120 s; waiting calls get their wait on top; then `request_timeout` |",
 		"| one wait (`waitMs`, `timeoutMs`) | 30 s |",
 		"",
-		"A larger body is 413 `payload_too_large` with `details: {limit, route}`; another content type than `application/json` is",
-		"400 `invalid_input`, like everything else that is wrong with a request. An answer names one problem, however many there are;",
-		"lists are refused by their length before their items are looked at. What a namespace may have of workers, lanes and kinds",
-		"is bounded as well: [Limits](operations.md#limits).",
+		"A larger body gets 413 `payload_too_large` with `details: {limit, route}`. A content type other than `application/json` gets",
+		"400 `invalid_input`, like all other problems of a request. An answer names one problem, even if there are several.",
+		"Lists that are too long are refused before their items are checked. The number of workers, lanes and kinds of a namespace",
+		"is limited too: see [Limits](operations.md#limits).",
 	].join("\n");
 }
 

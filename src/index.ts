@@ -68,7 +68,15 @@ export type * from "./contract/worker-protocol.ts";
 export type { RegisterWorkerRequest, WorkersPageRequest, WorkersRequest } from "./contract/workers.ts";
 export type { Fault } from "./engine/fault-log.ts";
 export type { ErrorCode } from "./kernel/errors.ts";
-export type { AnyEvent, EventType, ExecutionEvent, FlowEvent } from "./kernel/events.ts";
+export type { ExecutionEventDetails, FlowEventDetails } from "./kernel/event-details.ts";
+export type {
+	AnyEvent,
+	EventType,
+	ExecutionEvent,
+	ExecutionEventType,
+	FlowEvent,
+	FlowEventType,
+} from "./kernel/events.ts";
 export type { Policy } from "./kernel/policy.ts";
 export type { PublicState } from "./kernel/state.ts";
 export type { StateName } from "./kernel/state-filter.ts";
@@ -81,10 +89,11 @@ export {
 	type NodeOptions,
 	type Upstream,
 } from "./library/flow.ts";
-export { FlowFabric, type SubmitItem, type TypedWorker } from "./library/flowfabric.ts";
+export { FlowFabric, type Submitted, type TypedWorker } from "./library/flowfabric.ts";
+export type { AnyKinds, InputOf, Kinds, ResultOf, SubmitArguments, SubmitItem } from "./library/kinds.ts";
 export type { OpenOptions } from "./library/open.ts";
 export { ExecutionFailed, Run, type WaitOptions } from "./library/run.ts";
-export type { AnyKinds, SubmitOptions } from "./library/submission.ts";
+export type { SubmitOptions } from "./library/submission.ts";
 export type { TailedFrame, TailOptions } from "./library/tail.ts";
 export { exportFile, importFile } from "./library/transfer.ts";
 export type { Child, ChildOptions, ChildOutcome, WaitForChildrenOptions } from "./worker/children.ts";
@@ -99,7 +108,7 @@ export {
 	WaitTimeout,
 } from "./worker/errors.ts";
 export type { FrameOptions, StreamWriter } from "./worker/frame-writer.ts";
-export type { Logger } from "./worker/logger.ts";
+export type { HandlerLog, LogCall, Logger } from "./worker/logger.ts";
 export type { ReceivedSignal } from "./worker/received-signal.ts";
 export type { StepFunction } from "./worker/steps.ts";
 export type { Approval, WaitForApprovalOptions, WaitForOptions, WaitForSignalOptions } from "./worker/waits.ts";

@@ -5,16 +5,16 @@ import { setTimeout as pause } from "node:timers/promises";
 import { FlowFabric } from "flowfabric";
 
 /**
- * A page that shows the tokens of a model as they come. This program is the web server of an application: it serves the page,
- * submits what people ask, runs the worker, and passes streams on to browsers. It needs a FlowFabric server (`npx flowfabric
- * serve`). A browser's EventSource can send no token, so the browser speaks to this program, and only this program has one.
+ * A page that shows the tokens of a model as they arrive. This program is the web server of an application: it serves the page,
+ * submits questions, runs the worker, and proxies streams to browsers. It needs a FlowFabric server (`npx flowfabric serve`). A
+ * browser's EventSource cannot send a token, so the browser talks to this program, and only this program has the token.
  */
 
 const server = new URL(process.env.FF_URL ?? "http://127.0.0.1:9090");
 const token = process.env.FF_TOKEN;
 const ff = FlowFabric.connect(server.href, token ? { token } : {});
 
-/** Stands for a model: it needs no network, and takes its time. */
+/** A stand-in for a model: it needs no network, and is slow on purpose. */
 async function* model(prompt, signal) {
 	const answer = `You asked: ${prompt}\n\nA stream is what a handler says while it runs. It is written down as it comes, so nothing is lost when a connection breaks: the browser asks for what came behind the last frame it saw, and goes on.`;
 	for (const word of answer.match(/\s*\S+/g)) {
@@ -53,14 +53,14 @@ async function ask(request, response) {
 	response.end(id);
 }
 
-/** Where it stands: the page asks when a stream has ended. */
+/** The state of an execution: the page asks for it when a stream has ended. */
 async function state(_request, response, id) {
 	const { publicState, state, attempt } = await ff.get(id);
 	const answer = { publicState, hasEnded: state.lifecyclePhase === "terminal", attempt: attempt?.index ?? 0 };
 	response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
 }
 
-/** Passes a stream on as it is. Breaks with whichever side breaks; the browser then comes back and says what it saw last. */
+/** Proxies a stream unchanged. If either side breaks, both end; the browser then reconnects with the last id it saw. */
 function stream(request, response, id, attempt) {
 	const seen = request.headers["last-event-id"];
 	const headers = {

@@ -1,12 +1,11 @@
 import type { Logger } from "pino";
 import { FlowFabricError } from "../contract/errors.ts";
 import type { LocalBackend } from "../engine/local-backend.ts";
-import { type OpenOptions, openBackend } from "../library/open.ts";
-import { startServer } from "../server/server.ts";
+import { startServer } from "../hosting/start-server.ts";
+import type { OpenOptions } from "../library/open.ts";
 import { logFault } from "./log.ts";
 import { SERVER_SETTINGS } from "./settings/server-settings.ts";
 import { type Setting, SettingError, type Values } from "./settings/setting.ts";
-import { withoutPassword } from "./settings/values.ts";
 
 export type ServerSettings = Values<typeof SERVER_SETTINGS>;
 
@@ -17,47 +16,32 @@ export interface Hosted {
 	close(): Promise<void>;
 }
 
-/** Opens the store, then listens; what was opened is closed again when the rest does not work out. */
+/** What `startServer` does, told by settings and told of in their words. */
 export async function host(settings: ServerSettings, log: Logger): Promise<Hosted> {
 	const { store, partitions, retentionMs, sweepMs, waitpointGraceMs, waitpointSecretHex, publicUrl } = settings;
 	const { listen, apiToken, tokens, corsOrigins, openMetrics, maxConcurrentStreamOps } = settings;
-	const backend = await openBackend(store, {
-		retentionMs,
-		sweepMs,
-		waitpointGraceMs,
-		...(waitpointSecretHex === undefined ? undefined : { waitpointSecretHex }),
-		...(publicUrl === undefined ? undefined : { publicUrl }),
-		...scannersOf(settings),
-		...(partitions === undefined ? undefined : { partitions }),
-		onFault: (fault) => logFault(log, fault),
-	}).catch((error: unknown) => {
-		throw explainStore(error);
-	});
 	try {
-		const server = await startServer({
-			engine: backend.engine,
-			backendFor: (caller) => backend.as(caller),
-			host: listen.host,
-			port: listen.port,
-			...(apiToken === undefined ? undefined : { adminToken: apiToken }),
+		const { url, ff, close } = await startServer({
+			store,
+			listen,
+			retentionMs,
+			sweepMs,
+			waitpointGraceMs,
+			...(waitpointSecretHex === undefined ? undefined : { waitpointSecretHex }),
+			...(publicUrl === undefined ? undefined : { publicUrl }),
+			...scannersOf(settings),
+			...(partitions === undefined ? undefined : { partitions }),
+			...(apiToken === undefined ? undefined : { token: apiToken }),
 			...(tokens === undefined ? undefined : { tokens }),
 			...(corsOrigins === undefined ? undefined : { corsOrigins }),
 			openMetrics,
 			pools: { stream_ops: maxConcurrentStreamOps },
 			log,
-			storeName: withoutPassword(store),
+			onFault: (fault) => logFault(log, fault),
 		});
-		return {
-			address: server.address,
-			backend,
-			async close() {
-				await server.close();
-				await backend.close();
-			},
-		};
+		return { address: url, backend: ff.backend as LocalBackend, close };
 	} catch (error) {
-		await backend.close();
-		throw explainStart(error);
+		throw explainStart(explainStore(error));
 	}
 }
 
@@ -81,9 +65,8 @@ function explainStore(error: unknown): unknown {
 
 /** The server knows its options by other names than the person who set them. */
 const SETTING_OF: Record<string, keyof typeof SERVER_SETTINGS> = {
-	host: "listen",
-	port: "listen",
-	adminToken: "apiToken",
+	listen: "listen",
+	token: "apiToken",
 	tokens: "tokens",
 	corsOrigins: "corsOrigins",
 };

@@ -139,7 +139,7 @@ export class RemoteLeases implements LeaseCalls {
 		return this.#fenced(id, "/delay", request);
 	}
 
-	release(id: string, request: protocol.ReleaseRequest): Promise<{ publicState: PublicState }> {
+	release(id: string, request: protocol.ReleaseRequest): Promise<{ publicState: PublicState; delayUntil?: number }> {
 		return this.#fenced(id, "/release", request, RELEASE_WITHIN_MS);
 	}
 

@@ -36,7 +36,7 @@ function errorIn(body: Buffer): FlowFabricError | undefined {
 /** Not our server's words: a proxy in between, or another program. */
 function fromElsewhere(status: number): FlowFabricError {
 	if (status === 502 || status === 503 || status === 504) {
-		return new FlowFabricError("unreachable", { message: `something on the way answered ${status}` });
+		return new FlowFabricError("unreachable", { message: `a proxy or gateway answered with status ${status}` });
 	}
-	return new FlowFabricError("internal", { message: `the answer was ${status} and not FlowFabric's` });
+	return new FlowFabricError("internal", { message: `the answer with status ${status} is not from FlowFabric` });
 }

@@ -131,7 +131,7 @@ export interface ExecutionCalls {
 	list(request?: ListRequest): Promise<ExecutionPage>;
 	input(id: string): Promise<Bytes | undefined>;
 	result(id: string): Promise<Bytes>;
-	/** The execution once it has ended, or as it is when the time is over. */
+	/** The execution once it has ended, or its current state when the timeout passes. */
 	wait(id: string, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<Execution>;
 	/** What happened since; with `waitMs`, as soon as something has. */
 	events(id: string, request?: EventsRequest, signal?: AbortSignal): Promise<ExecutionEventPage>;
@@ -174,7 +174,7 @@ export interface LeaseCalls {
 	completeMany(items: (CompleteRequest & { executionId: string })[]): Promise<CompletedItem[]>;
 	fail(id: string, request: FailRequest): Promise<{ publicState: PublicState; retryAt?: number }>;
 	delay(id: string, request: DelayRequest): Promise<{ publicState: PublicState; delayUntil?: number }>;
-	release(id: string, request: ReleaseRequest): Promise<{ publicState: PublicState }>;
+	release(id: string, request: ReleaseRequest): Promise<{ publicState: PublicState; delayUntil?: number }>;
 	progress(id: string, request: ProgressRequest): Promise<{ percent?: number; message?: string }>;
 	/**
 	 * Keeps what a step of a handler came to. A result is final: recorded again, with whatever, it gives the first answer. A
@@ -222,7 +222,7 @@ export interface LaneCalls {
 	update(lane: string, settings: LaneSettings, request?: LanesRequest): Promise<LaneStatus>;
 }
 
-/** What may be spent, who spent it, and what waits for more. */
+/** Limits on spending, and who spent what. */
 export interface BudgetCalls {
 	/** The same definition again is `created: false`; another is refused with `already_exists`. */
 	create(request: CreateBudgetRequest): Promise<CreatedBudget>;
@@ -243,7 +243,7 @@ export interface BudgetCalls {
 	ledger(id: string, request?: LedgerRequest): Promise<LedgerPage>;
 }
 
-/** How much may start within a time, and how much may run at once. */
+/** Limits on rate and concurrency. */
 export interface QuotaCalls {
 	/** The same definition again is `created: false`; another is refused with `already_exists`. */
 	create(request: CreateQuotaRequest): Promise<CreatedQuota>;
@@ -314,7 +314,7 @@ export interface FollowFramesOptions {
 
 /** What handlers tell while they run, attempt by attempt. */
 export interface StreamCalls {
-	/** Frames of a range, oldest first. */
+	/** A range of frames, oldest first. */
 	read(id: string, attempt: number, request?: ReadFramesRequest): Promise<FramePage>;
 	/**
 	 * Frames behind one; with `waitMs`, as soon as there are some or the stream is closed. Asked for those behind the end, a
@@ -323,7 +323,7 @@ export interface StreamCalls {
 	tail(id: string, attempt: number, request?: TailFramesRequest, signal?: AbortSignal): Promise<TailedPage>;
 	/** Pages as frames come, until the stream is closed or the signal aborts. It may begin before the attempt does. */
 	follow(id: string, attempt: number, options?: FollowFramesOptions): AsyncIterable<FramePage>;
-	/** The document that the patches of an attempt come to; version 0 when there are none. */
+	/** The summary document of an attempt, with all patches applied; version 0 when there are none. */
 	summary(id: string, attempt: number): Promise<SummaryView>;
 }
 
@@ -336,7 +336,7 @@ export interface FeedCalls {
 }
 
 export interface AdminCalls {
-	/** What the engine does on its own, duty by duty. */
+	/** The engine's background duties, one row each. */
 	scanners(): Promise<ScannersReply>;
 	/** Resolves when the store answers within 2 s and takes changes, else throws, mostly `store_unavailable`. */
 	ready(): Promise<void>;

@@ -87,7 +87,7 @@ export function checkBudget(given: Pick<PatchBudgetRequest, "dimensions" | "onHa
 }
 
 const dedupKey = Type.Optional(
-	text(0, 256, "Reported again within 24 hours under this key it is counted once; empty = none"),
+	text(0, 256, "A repeat within 24 hours under this key is not counted again; empty = none"),
 );
 
 export const usageRequest = shape(
@@ -100,7 +100,7 @@ export const workerUsageRequest = shape(
 );
 export type WorkerUsageRequest = Static<typeof workerUsageRequest.schema>;
 
-const requestId = Type.Optional(text(1, 256, "Said again within 24 hours under this id it is done once"));
+const requestId = Type.Optional(text(1, 256, "A repeat within 24 hours under this id has no effect"));
 
 export const resetBudgetRequest = shape(Type.Object({ requestId }, strict));
 export type ResetBudgetRequest = Static<typeof resetBudgetRequest.schema>;

@@ -19,7 +19,7 @@ export const bulkRequest = shape(
 			}),
 			action: Type.Enum(["cancel", "replay", "delete"], { allowed: "must be one of cancel, replay, delete" }),
 			reason: Type.Optional(text(1, 1024, "Why; only for cancel")),
-			cursor: Type.Optional(text(1, 4096, "Where the call before this one ended")),
+			cursor: Type.Optional(text(1, 4096, "The nextCursor of the previous call")),
 		},
 		{ additionalProperties: false, allowed: "must be an object" },
 	),

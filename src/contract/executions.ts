@@ -42,12 +42,15 @@ const backoff = Type.Union(
 					Type.Number({
 						minimum: 1,
 						maximum: 100,
-						description: "Growth (2)",
+						description: "Factor between waits (2)",
 						allowed: "must be a number from 1 to 100",
 					}),
 				),
 				jitter: Type.Optional(
-					Type.Boolean({ description: "Spread waits over half to whole (true)", allowed: "must be a boolean" }),
+					Type.Boolean({
+						description: "Randomise waits between half and all of the backoff (true)",
+						allowed: "must be a boolean",
+					}),
 				),
 			},
 			{ additionalProperties: false },
@@ -74,7 +77,7 @@ export const policy = Type.Object(
 				{
 					attemptMs: Type.Optional(duration(1, "Time an attempt may spend under lease")),
 					queueMs: Type.Optional(duration(1, "Time it may wait for a worker each time it becomes eligible")),
-					deadlineMs: Type.Optional(duration(1, "Time from creation to its end")),
+					deadlineMs: Type.Optional(duration(1, "Time from its creation to its end")),
 				},
 				{ additionalProperties: false, allowed: "must be an object" },
 			),
@@ -82,9 +85,7 @@ export const policy = Type.Object(
 		suspension: Type.Optional(
 			Type.Object(
 				{
-					defaultTimeoutMs: Type.Optional(
-						duration(1, "How long a suspension lasts that says nothing of it (for ever)"),
-					),
+					defaultTimeoutMs: Type.Optional(duration(1, "Timeout of suspensions that set none themselves (none)")),
 					timeoutBehavior: Type.Optional(timeoutBehavior),
 				},
 				{ additionalProperties: false, allowed: "must be an object" },
@@ -94,12 +95,12 @@ export const policy = Type.Object(
 		maxReplays: Type.Optional(integer(0, 1_000_000, "Replays allowed (10)")),
 		stream: Type.Optional(
 			Type.Object(
-				{ maxFrames: Type.Optional(integer(1, 1_000_000, "Durable frames that are kept of an attempt (10000)")) },
+				{ maxFrames: Type.Optional(integer(1, 1_000_000, "Durable frames kept per attempt (10000)")) },
 				{ additionalProperties: false, allowed: "must be an object" },
 			),
 		),
-		maxSignals: Type.Optional(integer(0, 1_000_000, "Signals it takes (10000)")),
-		retentionMs: Type.Optional(duration(0, "How long it is kept once ended; 0 keeps it until it is deleted")),
+		maxSignals: Type.Optional(integer(0, 1_000_000, "Signals it accepts (10000)")),
+		retentionMs: Type.Optional(duration(0, "How long it is kept after its end; 0 keeps it until it is deleted")),
 		dedupWindowMs: Type.Optional(duration(1, "How long its idempotency key is remembered (24 h)")),
 	},
 	{ additionalProperties: false, allowed: "must be an object" },
@@ -112,25 +113,25 @@ export const createFields = {
 	namespace: Type.Optional(namespace),
 	priority: Type.Optional(priority),
 	tags: Type.Optional(tags),
-	requiredCapabilities: Type.Optional(capabilities("What a worker must offer to be given it")),
-	budgets: Type.Optional(guardIds("Budgets that must admit it, and that it may spend of")),
+	requiredCapabilities: Type.Optional(capabilities("Capabilities that a worker must offer")),
+	budgets: Type.Optional(guardIds("Budgets that must admit it, and that it may spend from")),
 	quotas: Type.Optional(guardIds("Quotas that must admit it")),
 	reserve: Type.Optional(
 		Type.Record(amounts, {
 			maxProperties: MAX_GUARDS,
-			description: "What is set aside for it while it runs: {budget: {dimension: amount}}",
+			description: "What is reserved for it while it runs: {budget: {dimension: amount}}",
 			allowed: `must be an object of at most ${MAX_GUARDS} budgets`,
 		}),
 	),
-	fairnessKey: Type.Optional(wellFormedText(1, 256, "Keys of the same priority are served in turn")),
+	fairnessKey: Type.Optional(wellFormedText(1, 256, "Keys of the same priority take turns")),
 	delayUntil: Type.Optional(time),
-	delayMs: Type.Optional(duration(0, "Not before this long from now")),
+	delayMs: Type.Optional(duration(0, "Do not start before this long from now")),
 	idempotencyKey: Type.Optional(
 		text(0, 256, "Submitting again under this key gives the first execution; empty = none"),
 	),
 	policy: Type.Optional(policy),
 	contentType: Type.Optional(contentType),
-	createdBy: Type.Optional(text(1, 256, "Who asked for it")),
+	createdBy: Type.Optional(text(1, 256, "Who submitted it")),
 	traceparent: Type.Optional(
 		Type.String({
 			pattern: "^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$",
@@ -193,7 +194,7 @@ export const replayRequest = shape(
 		{
 			keepSteps: Type.Optional(
 				Type.Boolean({
-					description: "Recorded steps stay, so that it goes on where it stopped (false)",
+					description: "Keep recorded steps, so that it continues where it stopped (false)",
 					allowed: "must be a boolean",
 				}),
 			),
@@ -236,7 +237,7 @@ export const filterFields = {
 	reason: Type.Optional(
 		Type.Unsafe<BlockingReason>(
 			Type.Enum([...BLOCKING_REASONS], {
-				description: "Why it does not run, as reads tell it",
+				description: "Why it is not running: the blockingReason of reads",
 				allowed: `must be one of ${BLOCKING_REASONS.join(", ")}`,
 			}),
 		),
@@ -255,7 +256,7 @@ export const filterFields = {
 		Type.String({
 			pattern: "^[a-z][a-z0-9_]*(\\.[a-z0-9_]+)*:",
 			maxLength: 513,
-			description: "A tag it has: key:value",
+			description: "A tag, as key:value",
 			allowed: "must be <key>:<value>",
 		}),
 	),
@@ -267,8 +268,8 @@ export const listRequest = shape(
 	Type.Object(
 		{
 			...filterFields,
-			limit: Type.Optional(integer(1, 1000, "Most executions on a page (100)")),
-			cursor: Type.Optional(text(1, 4096, "Where the page before this one ended")),
+			limit: Type.Optional(integer(1, 1000, "Maximum executions per page (100)")),
+			cursor: Type.Optional(text(1, 4096, "The nextCursor of the previous page")),
 		},
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
@@ -281,8 +282,8 @@ export const MAX_POLL_MS = 30_000;
 export const eventsRequest = shape(
 	Type.Object(
 		{
-			limit: Type.Optional(integer(1, 1000, "Most events on a page (100)")),
-			cursor: Type.Optional(text(1, 4096, "Where the page before this one ended")),
+			limit: Type.Optional(integer(1, 1000, "Maximum events per page (100)")),
+			cursor: Type.Optional(text(1, 4096, "The nextCursor of the previous page")),
 			waitMs: Type.Optional(integer(0, MAX_POLL_MS, "How long to wait for the next event when there is none (0)")),
 		},
 		{ additionalProperties: false, allowed: "must be an object" },
@@ -292,7 +293,7 @@ export type EventsRequest = Static<typeof eventsRequest.schema>;
 
 export const waitRequest = shape(
 	Type.Object(
-		{ timeoutMs: Type.Optional(duration(0, "How long to wait; without it as long as it takes")) },
+		{ timeoutMs: Type.Optional(duration(0, "How long to wait; without it until the end")) },
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
 );

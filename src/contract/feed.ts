@@ -10,8 +10,8 @@ export const feedRequest = shape(
 	Type.Object(
 		{
 			namespace: Type.Optional(namespace),
-			cursor: Type.Optional(text(1, 8192, 'Where the page before this one ended, "start" (the default) or "end"')),
-			limit: Type.Optional(integer(1, 1000, "Most events on a page (100)")),
+			cursor: Type.Optional(text(1, 8192, 'The nextCursor of the previous page, "start" (the default) or "end"')),
+			limit: Type.Optional(integer(1, 1000, "Maximum events per page (100)")),
 			waitMs: Type.Optional(integer(0, MAX_FEED_WAIT_MS, "How long to wait for an event if there is none (0)")),
 		},
 		{ additionalProperties: false, allowed: "must be an object" },

@@ -118,7 +118,7 @@ export const fence = Type.Object(
 
 /** Which part of a list is asked for. */
 export const page = {
-	limit: Type.Optional(integer(1, 1000, "Most on a page (100)")),
-	cursor: Type.Optional(text(1, 4096, "Where the page before this one ended")),
+	limit: Type.Optional(integer(1, 1000, "Maximum per page (100)")),
+	cursor: Type.Optional(text(1, 4096, "The nextCursor of the previous page")),
 };
 export const DEFAULT_LIMIT = 100;

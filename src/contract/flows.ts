@@ -16,7 +16,7 @@ const nodeKey = wellFormedText(1, 256, "The node's name within its flow");
 
 const on = Type.Unsafe<EdgeCondition>(
 	Type.Enum([...EDGE_CONDITIONS], {
-		description: "Which ends of the upstream satisfy it (success)",
+		description: "Which outcomes of the upstream satisfy it (success)",
 		allowed: `must be one of ${EDGE_CONDITIONS.join(", ")}`,
 	}),
 );
@@ -25,7 +25,7 @@ const edgeFields = {
 	from: nodeKey,
 	to: nodeKey,
 	on: Type.Optional(on),
-	passResultAs: Type.Optional(text(1, 256, "Under which name the upstream's result reaches the downstream")),
+	passResultAs: Type.Optional(text(1, 256, "The name under which the downstream gets the upstream's result")),
 };
 
 const groupFields = {
@@ -36,13 +36,13 @@ const groupFields = {
 			Type.Object({ quorum: integer(1, MAX_NODES, "How many edges must be satisfied") }, strict),
 		],
 		{
-			description: "How many of the edges that lead to the node must be satisfied",
+			description: "How many of the node's incoming edges must be satisfied",
 			allowed: 'must be "all_of", "any_of" or {quorum}',
 		},
 	),
 	onSatisfied: Type.Optional(
 		Type.Union([Type.Literal("cancel_remaining"), Type.Literal("let_run")], {
-			description: "What becomes of upstreams that are not needed any more (let_run)",
+			description: "What happens to upstreams that are no longer needed (let_run)",
 			allowed: 'must be "cancel_remaining" or "let_run"',
 		}),
 	),
@@ -70,10 +70,10 @@ export const createFlowRequest = shape(
 			kind: Type.Optional(kind),
 			namespace: Type.Optional(namespace),
 			tags: Type.Optional(tags),
-			budgets: Type.Optional(guardIds("Budgets that every member has too")),
-			retentionMs: Type.Optional(duration(0, "How long it is kept once ended; 0 keeps it until it is deleted")),
+			budgets: Type.Optional(guardIds("Budgets that apply to every member")),
+			retentionMs: Type.Optional(duration(0, "How long it is kept after its end; 0 keeps it until it is deleted")),
 			idempotencyKey: Type.Optional(text(0, 256, "Creating again under this key gives the first flow; empty = none")),
-			createdBy: Type.Optional(text(1, 256, "Who asked for it")),
+			createdBy: Type.Optional(text(1, 256, "Who submitted it")),
 			nodes: Type.Array(Type.Unknown(), { description: "Its members: a key, and what a submission says" }),
 			edges: Type.Optional(Type.Array(Type.Object(edgeFields, strict), many("edges", MAX_EDGES))),
 			groups: Type.Optional(
@@ -95,7 +95,7 @@ export const edgeRequest = shape(
 	Type.Object(
 		{
 			...edgeFields,
-			expectedRevision: integer(0, Number.MAX_SAFE_INTEGER, "The revision of the graph the edge was thought of for"),
+			expectedRevision: integer(0, Number.MAX_SAFE_INTEGER, "The revision of the graph that you have read"),
 		},
 		strict,
 	),

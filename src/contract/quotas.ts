@@ -21,7 +21,7 @@ const more = {
 	holdWhileSuspended: Type.Optional(
 		Type.Boolean({ description: "A suspended execution keeps its slot (false)", allowed: "must be a boolean" }),
 	),
-	jitterMs: Type.Optional(duration(0, "How much later than it could what waits for the window may start (0)")),
+	jitterMs: Type.Optional(duration(0, "Maximum extra delay before work that waits for the window starts (0)")),
 };
 
 export const createQuotaRequest = shape(

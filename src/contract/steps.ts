@@ -21,7 +21,7 @@ export const recordStepRequest = shape(
 		{
 			fence: Type.Optional(fence),
 			name: stepName,
-			index: integer(0, MAX_INDEX, "Which of the steps of this name in one run, counted from 0"),
+			index: integer(0, MAX_INDEX, "Position among the steps of this name in one run, from 0"),
 			result: Type.Optional(Type.Unknown({ description: "What it returned; nothing when all three are left out" })),
 			resultBase64: Type.Optional(base64),
 			error: Type.Optional(
@@ -29,12 +29,12 @@ export const recordStepRequest = shape(
 					{ reason: text(1, MAX_REASON, "What went wrong"), category: Type.Optional(category) },
 					{
 						additionalProperties: false,
-						description: "It failed, and runs again the next time",
+						description: "The step failed, and runs again in the next run",
 						allowed: "must be {reason, category?}",
 					},
 				),
 			),
-			startedAt: moment("When it began, by the worker's clock; used for its duration only"),
+			startedAt: moment("Start time by the worker's clock; used for the duration only"),
 		},
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
@@ -47,7 +47,7 @@ export const stepCall = shape(
 		{
 			name: stepName,
 			retry: Type.Optional(retryPolicy),
-			timeoutMs: Type.Optional(duration(1, "How long each try may take (as long as it takes)")),
+			timeoutMs: Type.Optional(duration(1, "How long each try may take (no limit)")),
 		},
 		{ additionalProperties: false, allowed: "must be an object" },
 	),

@@ -16,22 +16,22 @@ export const MAX_FRAMES_READ = 10_000;
 
 const frame = Type.Object(
 	{
-		type: Type.Optional(text(1, 64, "What kind of frame it is (text, data or patch)")),
+		type: Type.Optional(text(1, 64, "Kind of frame (text, data or patch, by content)")),
 		mode: Type.Optional(
 			Type.Unsafe<FrameMode>(
 				Type.Enum([...FRAME_MODES], {
-					description: "How long it is kept (durable)",
+					description: "How it is kept (durable)",
 					allowed: `must be one of ${FRAME_MODES.join(", ")}`,
 				}),
 			),
 		),
 		text: Type.Optional(Type.String({ allowed: "must be a string" })),
 		payloadBase64: Type.Optional(base64),
-		patch: Type.Optional(Type.Unknown({ description: "A JSON Merge Patch (RFC 7396), of a summary frame" })),
+		patch: Type.Optional(Type.Unknown({ description: "A JSON Merge Patch (RFC 7396), for a summary frame" })),
 		seq: Type.Optional(
-			integer(1, Number.MAX_SAFE_INTEGER, "Ascending within a lease: a frame sent again is not kept twice"),
+			integer(1, Number.MAX_SAFE_INTEGER, "Ascending within a lease: a repeated frame is not stored twice"),
 		),
-		ttlMs: Type.Optional(integer(1, 3_600_000, "How long a frame of best effort is shown (60000)")),
+		ttlMs: Type.Optional(integer(1, 3_600_000, "How long a best_effort frame is kept (60000)")),
 	},
 	strict,
 );
@@ -65,7 +65,7 @@ export const readFramesRequest = shape(
 		{
 			from: Type.Optional(frameIdField),
 			to: Type.Optional(frameIdField),
-			limit: Type.Optional(integer(1, MAX_FRAMES_READ, "Most frames on a page (1000)")),
+			limit: Type.Optional(integer(1, MAX_FRAMES_READ, "Maximum frames per page (1000)")),
 		},
 		strict,
 	),
@@ -74,7 +74,7 @@ export type ReadFramesRequest = Static<typeof readFramesRequest.schema>;
 
 const after = Type.String({
 	pattern: "^(start|end|(0|[1-9][0-9]{0,14})-(0|[1-9][0-9]{0,4}))$",
-	description: "Frames behind this one; start for all, end for those that come from now on (start)",
+	description: "Frames after this one; start for all, end for new ones only (start)",
 	allowed: "must be the id of a frame, start or end",
 });
 
@@ -83,7 +83,7 @@ export const tailFramesRequest = shape(
 		{
 			after: Type.Optional(after),
 			waitMs: Type.Optional(integer(0, MAX_TAIL_WAIT_MS, "How long to wait for frames (0)")),
-			limit: Type.Optional(integer(1, MAX_FRAMES_READ, "Most frames on a page (1000)")),
+			limit: Type.Optional(integer(1, MAX_FRAMES_READ, "Maximum frames per page (1000)")),
 		},
 		strict,
 	),

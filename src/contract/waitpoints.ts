@@ -16,7 +16,7 @@ export const MAX_WAITPOINTS_AT_ONCE = 64;
 
 const reasons = Object.keys(SUSPENSION_REASONS) as SuspensionReason[];
 
-export const waitpointKeyField = text(1, 256, "What the waitpoint is called within its execution");
+export const waitpointKeyField = text(1, 256, "Key of the waitpoint within its execution");
 
 export const timeoutBehavior = Type.Unsafe<TimeoutBehavior>(
 	Type.Enum([...TIMEOUT_BEHAVIORS], {
@@ -54,11 +54,11 @@ export const suspendRequest = shape(
 				),
 			),
 			timeoutAt: Type.Optional(time),
-			timeoutMs: Type.Optional(duration(1, "How long it waits at most")),
+			timeoutMs: Type.Optional(duration(1, "Timeout of the wait")),
 			timeoutBehavior: Type.Optional(timeoutBehavior),
-			resumeDelayMs: Type.Optional(duration(0, "How long after that it may be claimed (0)")),
+			resumeDelayMs: Type.Optional(duration(0, "Delay after it was resumed (0)")),
 			idempotencyKey: Type.Optional(
-				text(0, 512, "Waited for again under this key once that is over, it is answered at once; empty = none"),
+				text(0, 512, "If a wait under this key is over, a repeat is answered at once; empty = none"),
 			),
 		},
 		strict,
@@ -71,7 +71,7 @@ export const createWaitpointRequest = shape(
 		{
 			...fenced,
 			key: waitpointKeyField,
-			expiresMs: Type.Optional(duration(1, "When it closes unless something waits at it by then (never)")),
+			expiresMs: Type.Optional(duration(1, "How long it stays open unless a suspension uses it (no limit)")),
 		},
 		strict,
 	),
@@ -84,7 +84,7 @@ const payload = {
 	contentType: Type.Optional(contentType),
 };
 
-const signalName = text(1, 256, "What the signal is called");
+const signalName = text(1, 256, "Name of the signal");
 
 /** Ids and tokens of any form and length: what is wrong with them is told by nothing but `invalid_token`. */
 const secretly = Type.String({ allowed: "must be a string" });
@@ -98,14 +98,14 @@ export const signalRequest = shape(
 			...payload,
 			source: Type.Optional(
 				Type.Object(
-					{ type: text(1, 64, "What kind of sender"), identity: text(1, 256, "Which one") },
+					{ type: text(1, 64, "Type of the sender"), identity: text(1, 256, "Who the sender is") },
 					{ additionalProperties: false, description: "Who sends it", allowed: "must be {type, identity}" },
 				),
 			),
-			category: Type.Optional(text(1, 64, "Anything, for whoever gets it")),
-			correlationId: Type.Optional(text(1, 256, "Anything, for whoever gets it")),
+			category: Type.Optional(text(1, 64, "Free text for the receiver")),
+			correlationId: Type.Optional(text(1, 256, "Free text for the receiver")),
 			idempotencyKey: Type.Optional(
-				text(0, 256, "Sent again within 24 hours under this key it counts once; empty = none"),
+				text(0, 256, "A repeat within 24 hours under this key is not counted again; empty = none"),
 			),
 		},
 		strict,
@@ -149,7 +149,7 @@ export const callbackRequest = shape(
 		{
 			token: secretly,
 			name: Type.Optional(signalName),
-			idempotencyKey: Type.Optional(text(0, 256, "Sent again within 24 hours under this key it counts once")),
+			idempotencyKey: Type.Optional(text(0, 256, "A repeat within 24 hours under this key is not counted again")),
 			contentType: Type.Optional(contentType),
 		},
 		strict,
@@ -162,7 +162,7 @@ export const approveRequest = shape(
 			name: signalName,
 			waitpoint: Type.Optional(waitpointKeyField),
 			payload: Type.Optional(Type.Unknown()),
-			identity: Type.Optional(text(1, 256, "Who says so (the token's name)")),
+			identity: Type.Optional(text(1, 256, "Who answers (the token's name)")),
 		},
 		strict,
 	),

@@ -28,6 +28,8 @@ const leaseMs = Type.Integer({
 
 /** Longest reason of a failure: it stands in its record twice, and a record has a cap. */
 export const MAX_REASON = 2048;
+/** Most of what is told of a failure besides its reason: bytes of UTF-8. */
+export const MAX_DETAIL_BYTES = 16 * 1024;
 export const MAX_CLAIM = 256;
 export const MAX_CLAIM_WAIT_MS = 30_000;
 
@@ -51,7 +53,7 @@ export const claimRequest = shape(
 	Type.Object(
 		{
 			...search,
-			max: Type.Optional(integer(1, MAX_CLAIM, "Most executions to claim (1)")),
+			max: Type.Optional(integer(1, MAX_CLAIM, "Maximum executions to claim (1)")),
 			leaseMs: Type.Optional(leaseMs),
 			requestId: Type.Optional(text(1, 256, "Repeated within leaseMs, the claim gives the same leases again")),
 		},
@@ -125,14 +127,28 @@ export const completeManyRequest = shape(
 const completedItem = Type.Object({ executionId, ...fenced, ...payload }, strict);
 export const completeItem = shape(completedItem);
 
+export const DETAIL_ALLOWED = `must be text of at most ${MAX_DETAIL_BYTES} bytes in UTF-8`;
+
 export const failRequest = shape(
 	Type.Object(
 		{
 			...fenced,
 			reason: text(1, MAX_REASON, "What went wrong"),
 			category: Type.Optional(category),
-			retryable: Type.Optional(Type.Boolean({ description: "false: do not retry", allowed: "must be a boolean" })),
-			retryAfterMs: Type.Optional(duration(0, "Retry after this long instead of by backoff")),
+			retryable: Type.Optional(
+				Type.Boolean({
+					description: "false: do not retry; true: retry also without a retry policy, at most 3 times",
+					allowed: "must be a boolean",
+				}),
+			),
+			retryAfterMs: Type.Optional(duration(0, "Retry after this long instead of the policy's backoff")),
+			detail: Type.Optional(
+				Type.String({
+					maxLength: MAX_DETAIL_BYTES,
+					description: "Name, stack and causes of what was thrown, kept with the attempt",
+					allowed: DETAIL_ALLOWED,
+				}),
+			),
 		},
 		strict,
 	),
@@ -141,7 +157,7 @@ export type FailRequest = Static<typeof failRequest.schema>;
 
 export const delayRequest = shape(
 	Type.Object(
-		{ ...fenced, delayMs: Type.Optional(duration(0, "Go on after this long")), delayUntil: Type.Optional(time) },
+		{ ...fenced, delayMs: Type.Optional(duration(0, "Continue after this long")), delayUntil: Type.Optional(time) },
 		strict,
 	),
 );

@@ -21,7 +21,7 @@ export const registerWorkerRequest = shape(
 				Type.Array(kind, {
 					minItems: 1,
 					maxItems: 256,
-					description: "Kinds it has handlers for; without it any",
+					description: "Kinds it has handlers for; any kind when left out",
 					allowed: "must be an array of 1 to 256 kinds",
 				}),
 			),
@@ -31,7 +31,7 @@ export const registerWorkerRequest = shape(
 				description: "Lanes it takes work from",
 				allowed: "must be an array of 1 to 64 lanes",
 			}),
-			ttlMs: Type.Optional(integer(1000, 3_600_000, "How long it counts as there without being heard again (30000)")),
+			ttlMs: Type.Optional(integer(1000, 3_600_000, "How long it counts as live without a heartbeat (30000)")),
 		},
 		strict,
 	),

@@ -307,7 +307,7 @@ export class Engine {
 			onPaused: (partition, namespace, lane) => this.pausedLanes.found(partition, namespace, lane),
 			onSkipped: (partition, error) => {
 				this.observer?.skipped();
-				this.fault("partitions that cannot be read are passed over", error, `partition ${partition}`);
+				this.fault("partitions that cannot be read are skipped", error, `partition ${partition}`);
 			},
 		});
 	}
@@ -385,7 +385,7 @@ export class Engine {
 			...(times ? { times } : undefined),
 			claims: () => this.dispatcher.waiting.lanes(),
 			onLive: (engines) => this.#shareWith(engines),
-			onFailure: (error) => this.fault("other engines could not be told of this one", error),
+			onFailure: (error) => this.fault("this engine could not announce itself to the others", error),
 		});
 	}
 
@@ -491,9 +491,9 @@ export class Engine {
 
 	#dueFailed({ partition, key, duty, error, isParked }: TimerFailure): void {
 		this.duties.failed(duty ?? "due");
-		if (key === undefined) this.fault("what is due could not be looked at", error, `partition ${partition}`);
+		if (key === undefined) this.fault("due items could not be read", error, `partition ${partition}`);
 		else if (isParked) this.fault("items that keep failing are parked for a minute", error, key);
-		else this.fault("what is due could not be done and is tried again", error, key);
+		else this.fault("a due item failed and will be retried", error, key);
 	}
 
 	/** It befalls every call for as long as it lasts. */

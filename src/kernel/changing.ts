@@ -1,6 +1,6 @@
 import { passOnRoom, returnWhatIsOver } from "./admission/returning.ts";
 import { leaveChildren } from "./children/leaving.ts";
-import type { EmittedEvent, EventBody, EventType } from "./events.ts";
+import type { EmittedEvent, EventBody, EventDraft, EventType } from "./events.ts";
 import { countMember } from "./flows/counting.ts";
 import type { Attempt, AttemptEnd, ExecutionRecord, LeaseEnd } from "./records/execution.ts";
 import { amendExecution, executionKey } from "./records/execution.ts";
@@ -8,11 +8,6 @@ import { ended, hasEnded, type TerminalOutcome } from "./state.ts";
 import { endSuspension } from "./suspension/ending.ts";
 import { ensureTicket, needsTicket } from "./tickets.ts";
 import type { Tx } from "./tx.ts";
-
-export interface EventDraft {
-	type: EventType;
-	[detail: string]: unknown;
-}
 
 /** Who does something, and when. */
 export interface Deed {
@@ -67,7 +62,7 @@ const isPassedBy = (record: ExecutionRecord, next: ExecutionRecord): boolean =>
 function tell(tx: Tx, record: ExecutionRecord, seq: number, deed: Deed, draft: EventDraft): void {
 	const body: EventBody = { seq, type: draft.type, actor: deed.actor };
 	if (record.attempt) body.attempt = record.attempt.index;
-	for (const name in draft) body[name] = draft[name];
+	for (const name in draft) body[name] = draft[name as keyof EventDraft];
 	const event: EmittedEvent = { namespace: record.namespace, executionId: record.id, at: deed.now, body };
 	if (record.flowId) event.flowId = record.flowId;
 	tx.emit(event);
@@ -91,6 +86,9 @@ export function takeLease(
 	const end: LeaseEnd = { id: lease.id, epoch: lease.epoch, by };
 	if (outcome) end.outcome = outcome;
 	const interrupted = copyOf(attempt);
+	// Whatever else a holder does with it is progress.
+	if (by === "release") interrupted.releases = (attempt.releases ?? 0) + 1;
+	else if (attempt.releases !== undefined) delete interrupted.releases;
 	interrupted.usedMs = (attempt.usedMs ?? 0) + Math.max(0, now - lease.acquiredAt);
 	changes.lease = null;
 	changes.hold = null;
@@ -126,6 +124,7 @@ export function copyOf(attempt: Attempt): Attempt {
 	};
 	if (attempt.endedAt !== undefined) copy.endedAt = attempt.endedAt;
 	if (attempt.usedMs !== undefined) copy.usedMs = attempt.usedMs;
+	if (attempt.releases !== undefined) copy.releases = attempt.releases;
 	if (attempt.isRevoked !== undefined) copy.isRevoked = attempt.isRevoked;
 	if (attempt.failure !== undefined) copy.failure = attempt.failure;
 	if (attempt.result !== undefined) copy.result = attempt.result;
@@ -133,14 +132,17 @@ export function copyOf(attempt: Attempt): Attempt {
 	return copy;
 }
 
+/** The events that a lease may end with. */
+type LeaseEnding = { [T in EventType]: "renewals" extends keyof EventDraft<T> ? T : never }[EventType];
+
 /** An event about a lease that just ended. */
-export function leaseEvent(type: EventType, record: ExecutionRecord): EventDraft {
-	const event: EventDraft = { type };
+export function leaseEvent<T extends LeaseEnding>(type: T, record: ExecutionRecord): EventDraft<T> {
+	const event: { type: T; epoch?: number; renewals?: number } = { type };
 	if (record.lease) {
 		event.epoch = record.lease.epoch;
 		if (record.lease.renewals) event.renewals = record.lease.renewals;
 	}
-	return event;
+	return event as EventDraft<T>;
 }
 
 const attemptEndOf: Record<Exclude<TerminalOutcome, "none">, AttemptEnd> = {
@@ -180,7 +182,7 @@ export function cancellation(
 	record: ExecutionRecord,
 	by: LeaseEnd["by"],
 	{ now }: Deed,
-): { changes: Partial<ExecutionRecord>; event: EventDraft } {
+): { changes: Partial<ExecutionRecord>; event: EventDraft<"cancelled"> } {
 	const { deadlineAt: _, ...asked } = record.cancel ?? { source: "operator", requestedAt: now };
 	const changes = ending(record, "cancelled", now, by, { publicState: "cancelled" });
 	changes.cancel = asked;

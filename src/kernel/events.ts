@@ -1,78 +1,78 @@
+import type { ExecutionEventDetails, FlowEventDetails } from "./event-details.ts";
 import { quoted, quotedName } from "./quoted.ts";
 
-export type ExecutionEventType =
-	| "created"
-	| "eligible"
-	| "blocked"
-	| "unblocked"
-	| "granted"
-	| "grant_lapsed"
-	| "claimed"
-	| "lease_expired"
-	| "lease_revoked"
-	| "lease_released"
-	| "retry_scheduled"
-	| "delayed"
-	| "suspended"
-	| "signalled"
-	| "resumed"
-	| "priority_changed"
-	| "tags_changed"
-	| "cancel_requested"
-	| "completed"
-	| "failed"
-	| "cancelled"
-	| "expired"
-	| "skipped"
-	| "replayed"
-	| "deleted";
+/** What can happen to an execution. */
+export type ExecutionEventType = keyof ExecutionEventDetails;
 
 /** What is told of a flow as a whole. */
-export type FlowEventType =
-	| "flow_created"
-	| "member_added"
-	| "edge_added"
-	| "sealed"
-	| "edge_resolved"
-	| "flow_cancel_requested"
-	| "flow_ended"
-	| "flow_reopened"
-	| "deleted";
+export type FlowEventType = keyof FlowEventDetails;
 
+/** What can happen to an execution or to a flow. */
 export type EventType = ExecutionEventType | FlowEventType;
 
 /** The events after which an execution has ended. */
 export const ENDINGS: ReadonlySet<EventType> = new Set(["completed", "failed", "cancelled", "expired", "skipped"]);
 
 interface EventFields {
+	/** When it happened: Unix milliseconds of the store's clock. */
 	at: number;
+	/** The namespace it happened in. */
 	namespace: string;
 	/** Who did it: a token's name, a worker instance, or a named duty of the engine. */
 	actor: string;
-	[detail: string]: unknown;
 }
 
-/** One transition, appended in the same atomic step as the change it tells of. */
-export interface ExecutionEvent extends EventFields {
+interface ExecutionEventFields extends EventFields {
 	/** 1, 2, 3 … within its execution. */
 	seq: number;
-	type: ExecutionEventType;
+	/** The execution it happened to. */
 	executionId: string;
 	/** The flow it is a member of. */
 	flowId?: string;
+	/** The attempt that was the current one; left out before the first claim. */
 	attempt?: number;
 }
 
-/** A change of a flow as a whole. */
-export interface FlowEvent extends EventFields {
+interface FlowEventFields extends EventFields {
 	/** 1, 2, 3 … among what is told of its flow as a whole. */
 	seq: number;
-	type: FlowEventType;
+	/** Never there: it tells of a flow as a whole. */
 	executionId?: undefined;
+	/** The flow it happened to. */
 	flowId: string;
 }
 
+/**
+ * One transition, appended in the same atomic step as the change it tells of. What it says beyond the common fields follows
+ * from its `type`: checking that narrows it.
+ */
+export type ExecutionEvent<T extends ExecutionEventType = ExecutionEventType> = {
+	[N in T]: ExecutionEventFields & {
+		/** What happened; the other fields follow from it. */
+		type: N;
+	} & ExecutionEventDetails[N];
+}[T];
+
+/** A change of a flow as a whole; what it says beyond the common fields follows from its `type`. */
+export type FlowEvent<T extends FlowEventType = FlowEventType> = {
+	[N in T]: FlowEventFields & {
+		/** What happened; the other fields follow from it. */
+		type: N;
+	} & FlowEventDetails[N];
+}[T];
+
+/** An event of an execution, or of a flow as a whole, which has no `executionId`. */
 export type AnyEvent = ExecutionEvent | FlowEvent;
+
+/** An event as a rule writes it down, before it is known whose it is. */
+export type EventDraft<T extends EventType = EventType> = {
+	[N in T]: { type: N } & Details<
+		(N extends ExecutionEventType ? ExecutionEventDetails[N] : unknown) &
+			(N extends FlowEventType ? FlowEventDetails[N] : unknown)
+	>;
+}[T];
+
+type Details<D> = { [P in keyof D]?: D[P] | undefined };
 
 /**
  * An event as rules emit it. Its namespace is the log it goes into, its execution the owner of its history, its flow the
@@ -117,8 +117,7 @@ export interface StoredEvent {
 
 export function decodeEvent({ log, owner, group, at, body }: StoredEvent): AnyEvent {
 	const { seq, type, ...details } = JSON.parse(body) as EventBody;
-	if (owner.startsWith("fl_"))
-		return { seq, at, type: type as FlowEventType, namespace: log, flowId: owner, ...details };
+	if (owner.startsWith("fl_")) return { seq, at, type, namespace: log, flowId: owner, ...details } as AnyEvent;
 	const flow = group === undefined ? undefined : { flowId: group };
-	return { seq, at, type: type as ExecutionEventType, executionId: owner, namespace: log, ...flow, ...details };
+	return { seq, at, type, executionId: owner, namespace: log, ...flow, ...details } as AnyEvent;
 }

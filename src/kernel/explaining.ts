@@ -10,6 +10,7 @@ import type { ExecutionRecord } from "./records/execution.ts";
 import type { LaneRecord } from "./records/lane.ts";
 import type { SuspensionRecord } from "./records/suspension.ts";
 import type { WorkerRecord } from "./records/worker.ts";
+import type { TerminalOutcome } from "./state.ts";
 import { describeCondition } from "./suspension/describing.ts";
 
 /** Why an execution does not run, in words, from what whoever explains it has gathered. */
@@ -129,7 +130,7 @@ function explainWaiting(
 		reasons.push(`${cause} ${record.blockedOn} has room again; it is about to be released`);
 	if (lane.state === "paused") reasons.push(`lane ${record.lane} is paused`);
 	if (missing) reasons.push(describeLack(record.requiredCapabilities, [{ capabilities: [...offered] }]));
-	else if (isRoute) reasons.push("a worker that can serve it has come; it is about to be released");
+	else if (isRoute) reasons.push("a worker that can serve it has registered; it is about to be released");
 	else if (live > 0 && able === 0) reasons.push(`no live worker takes kind ${record.kind} on lane ${record.lane}`);
 	if (standing) for (const reason of describeStanding(record, standing, live)) reasons.push(reason);
 	return { reasons, workers: { live, able }, ...(missing ? { missingCapabilities: missing } : undefined) };
@@ -155,17 +156,25 @@ function describeStanding(
 	const place =
 		ahead === 0
 			? `it is next on lane ${lane}${live === 0 ? ", and no worker is registered" : ""}`
-			: `${exact ? "" : "at least "}${ahead} stand before it on lane ${lane}`;
-	return aheadInKey ? [place, `${aheadInKey} of its fairness key ${fairnessKey} come before it`] : [place];
+			: `${exact ? "" : "at least "}${ahead} ${ahead === 1 ? "execution is" : "executions are"} ahead of it on lane ${lane}`;
+	return aheadInKey ? [place, `${aheadInKey} of its fairness key ${fairnessKey} are ahead of it`] : [place];
 }
 
 function describeHolder({ lease, cancel }: ExecutionRecord): string {
 	const { instanceId = "", expiresAt = 0 } = lease ?? {};
-	const asked = cancel ? "; it was asked to stop" : "";
-	return `it runs on ${instanceId}, under a lease until ${new Date(expiresAt).toISOString()}${asked}`;
+	const asked = cancel ? "; a cancel was requested" : "";
+	return `it is running on ${instanceId}, under a lease until ${new Date(expiresAt).toISOString()}${asked}`;
 }
 
+const HOW_IT_ENDED: Record<TerminalOutcome, string> = {
+	none: "ended",
+	success: "completed",
+	failed: "failed",
+	cancelled: "was cancelled",
+	expired: "expired",
+	skipped: "was skipped",
+};
+
 function describeEnd({ terminalOutcome, completedAt, failure }: ExecutionRecord): string {
-	const how = terminalOutcome === "success" ? "well" : terminalOutcome;
-	return `it ended ${how} at ${new Date(completedAt).toISOString()}${failure ? `: ${failure.reason}` : ""}`;
+	return `it ${HOW_IT_ENDED[terminalOutcome]} at ${new Date(completedAt).toISOString()}${failure ? `: ${failure.reason}` : ""}`;
 }

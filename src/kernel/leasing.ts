@@ -1,4 +1,5 @@
-import { copyOf, type EventDraft } from "./changing.ts";
+import { copyOf } from "./changing.ts";
+import type { EventDraft } from "./events.ts";
 import { makeId, trustedSlot } from "./ids.ts";
 import { attemptKey, makeAttemptRecord } from "./records/attempt.ts";
 import type { Attempt, AttemptType, ExecutionRecord, Hold } from "./records/execution.ts";

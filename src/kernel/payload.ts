@@ -34,4 +34,6 @@ export const inputBlobKey = (executionId: string): string => `${executionId}/in`
 export const stepBlobKey = (executionId: string, epoch: number, name: string, index: number): string =>
 	`${executionId}/p${epoch}.${index}.${name}`;
 export const signalBlobKey = (executionId: string, uuid: string): string => `${executionId}/s-${uuid}`;
+/** Each lease ends one attempt at most, so its epoch tells whose it is. */
+export const detailBlobKey = (executionId: string, epoch: number): string => `${executionId}/t${epoch}`;
 export const resultBlobKey = (executionId: string, epoch: number): string => `${executionId}/r${epoch}`;

@@ -65,7 +65,8 @@ export function retryDelay(
 	failure: FailureReport,
 	jitter: number,
 ): number | undefined {
-	const { retry } = policy;
+	// Whoever asks for another try is given some, although nobody thought of a policy.
+	const retry = policy.retry ?? (failure.retryable === true ? {} : undefined);
 	if (!retry || retries >= (retry.maxRetries ?? DEFAULT_MAX_RETRIES)) return undefined;
 	if (failure.retryable === false || failure.category === PERMANENT) return undefined;
 	if (retry.nonRetryableCategories?.includes(failure.category)) return undefined;
@@ -89,7 +90,7 @@ export function policyWithoutDefaults({ retry, timeouts, suspension, stream, ...
 		maxSignals: DEFAULT_MAX_SIGNALS,
 		dedupWindowMs: DEFAULT_DEDUP_WINDOW_MS,
 	});
-	// That there is one says something, even if it is empty: without it nothing is retried.
+	// That there is one says something, even if it is empty: without it only those who ask for it are given another try.
 	if (retry) said.retry = retryWithoutDefaults(retry);
 	if (timeouts && !isEmpty(timeouts)) said.timeouts = timeouts;
 	const paused = suspension && without(suspension, { timeoutBehavior: "fail" });

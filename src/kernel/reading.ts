@@ -6,6 +6,7 @@ import { isClaimable } from "./placement.ts";
 import type { OnHard } from "./records/budget.ts";
 import { type ExecutionRecord, eligibleSince, type LeaseEnd } from "./records/execution.ts";
 import type { LaneRecord, LaneState } from "./records/lane.ts";
+import { isHandedAround } from "./releases.ts";
 import { type BlockingReason, hasEnded, type OwnershipState, type StateFields } from "./state.ts";
 
 /** What a reader is told beyond the stored fields. */
@@ -51,7 +52,9 @@ export function describeBlocking(record: ExecutionRecord, lane: LaneRecord): str
 		case "waiting_for_worker":
 			return `waiting for a worker on lane ${record.lane}`;
 		case "waiting_for_delay":
-			return `delayed until ${until}`;
+			return isHandedAround(record)
+				? `its workers handed it back ${record.attempt?.releases} times in a row; kept back until ${until}`
+				: `delayed until ${until}`;
 		case "waiting_for_retry_backoff":
 			return `retry ${record.retries} at ${until} after: ${record.failure?.reason ?? "a failure"}`;
 		case "waiting_for_resume_delay":

@@ -2,6 +2,7 @@ import { leaveLedgers } from "./admission/returning.ts";
 import type { Deed } from "./changing.ts";
 import { keepEnd } from "./children/families.ts";
 import { removeParts } from "./parts.ts";
+import { detailBlobKey } from "./payload.ts";
 import { attemptKey } from "./records/attempt.ts";
 import { type Attempt, amendExecution, type ExecutionRecord, executionKey } from "./records/execution.ts";
 import { idempotencyKeyKey } from "./records/idempotency-key.ts";
@@ -22,7 +23,7 @@ export function removeExecution(tx: Tx, record: ExecutionRecord, deed: Deed): vo
 	const keys = Array.from({ length: step }, (_, n) => attemptKey(record.id, left - 1 - n));
 	tx.expect(keys);
 	for (const key of keys) {
-		dropResult(tx, tx.get(key)?.attempt);
+		dropBytes(tx, record.id, tx.get(key)?.attempt);
 		tx.remove(key);
 	}
 	const parts = record.parts && removeParts(tx, record, record.parts, REMOVALS_PER_STEP, deed);
@@ -57,7 +58,7 @@ export function beginRemoval(tx: Tx, record: ExecutionRecord, deed: Deed): void 
 
 function hide(tx: Tx, record: ExecutionRecord, deed: Deed): void {
 	if (record.input?.ref) tx.removeBlob(record.input.ref);
-	dropResult(tx, record.attempt);
+	dropBytes(tx, record.id, record.attempt);
 	if (record.idempotencyKey) {
 		const key = idempotencyKeyKey(record.namespace, record.idempotencyKey);
 		// The key may by now belong to a later execution.
@@ -77,6 +78,8 @@ function hide(tx: Tx, record: ExecutionRecord, deed: Deed): void {
 	});
 }
 
-function dropResult(tx: Tx, attempt: Attempt | null | undefined): void {
+function dropBytes(tx: Tx, executionId: string, attempt: Attempt | null | undefined): void {
 	if (attempt?.result?.ref) tx.removeBlob(attempt.result.ref);
+	const epoch = attempt?.failure?.detailEpoch;
+	if (epoch !== undefined) tx.removeBlob(detailBlobKey(executionId, epoch));
 }

@@ -1,5 +1,6 @@
-import { change, type Deed, type EventDraft } from "./changing.ts";
+import { change, type Deed } from "./changing.ts";
 import { followParent } from "./children/following.ts";
+import type { EventDraft } from "./events.ts";
 import { followFlow } from "./flows/following.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
 import type { Tx } from "./tx.ts";

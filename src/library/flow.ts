@@ -4,8 +4,9 @@ import { MAX_POLL_MS } from "../contract/executions.ts";
 import type { CancelFlowRequest, CreateFlowRequest, GroupRequest, NodeRequest } from "../contract/flows.ts";
 import type { CancelledFlow, CreatedFlow, FlowSummary, FlowView } from "../contract/replies.ts";
 import type { AnyEvent } from "../kernel/events.ts";
+import type { AnyKinds, Kinds, SubmitArguments } from "./kinds.ts";
 import { Run, type WaitOptions } from "./run.ts";
-import { type AnyKinds, continueTrace, copyOf, inputFields, type SubmitOptions } from "./submission.ts";
+import { continueTrace, copyOf, inputFields, type SubmitOptions } from "./submission.ts";
 
 /** A flow as plain JSON. */
 export type FlowRequest = Omit<CreateFlowRequest, "nodes"> & { nodes: NodeRequest[] };
@@ -25,7 +26,7 @@ export interface NodeOptions extends SubmitOptions {
 }
 
 /** A flow that is being written down. */
-export class FlowDraft<K extends AnyKinds = AnyKinds> {
+export class FlowDraft<K extends Kinds<K> = AnyKinds> {
 	readonly #backend: Backend;
 	readonly #request: Required<Pick<FlowRequest, "nodes" | "edges" | "groups">> & FlowRequest;
 
@@ -38,8 +39,7 @@ export class FlowDraft<K extends AnyKinds = AnyKinds> {
 	node<N extends keyof K & string>(
 		key: string,
 		kind: N,
-		input?: K[N]["input"],
-		{ after = [], group, ...options }: NodeOptions = {},
+		...[input, { after = [], group, ...options } = {}]: SubmitArguments<K[N], NodeOptions>
 	): this {
 		const { nodes, edges, groups } = this.#request;
 		nodes.push(Object.assign(copyOf(options), { key, kind }, inputFields(input)));

@@ -30,27 +30,27 @@ import type { WorkersPageRequest } from "../contract/workers.ts";
 import type { Handler } from "../worker/context.ts";
 import { Worker, type WorkerOptions } from "../worker/worker.ts";
 import { FlowDraft, type FlowOptions, type FlowRequest, FlowRun } from "./flow.ts";
+import type { AnyKinds, InputOf, Kinds, ResultOf, SubmitArguments, SubmitItem } from "./kinds.ts";
 import { writeLines } from "./lines.ts";
 import { type OpenOptions, openBackend } from "./open.ts";
 import { Run, resultOf, type WaitOptions } from "./run.ts";
-import { type AnyKinds, continueTrace, copyOf, inputFields, type SubmitOptions } from "./submission.ts";
+import { continueTrace, copyOf, inputFields } from "./submission.ts";
 import { type TailedFrame, type TailOptions, tailOf } from "./tail.ts";
 
-export interface SubmitItem<K extends AnyKinds, N extends keyof K & string = keyof K & string> extends SubmitOptions {
-	kind: N;
-	input?: K[N]["input"];
-}
-
 /** A worker whose handlers are typed by the program's kinds. */
-export interface TypedWorker<K extends AnyKinds> extends Omit<Worker, "handle"> {
-	handle<N extends keyof K & string, I extends K[N]["input"] = K[N]["input"]>(
+export interface TypedWorker<K extends Kinds<K>> extends Omit<Worker, "handle"> {
+	/** Registers the handler of a kind, before `start()`; only kinds with a handler are claimed. */
+	handle<N extends keyof K & string, I extends InputOf<K[N]> = InputOf<K[N]>>(
 		kind: N,
-		handler: Handler<I, K[N]["result"]>,
+		handler: Handler<I, ResultOf<K[N]>>,
 	): TypedWorker<K>;
 }
 
+/** What became of one of many that were submitted together: its run, or why it was refused. */
+export type Submitted<R = unknown> = { ok: true; run: Run<R> } | { ok: false; error: ErrorBody };
+
 /** FlowFabric in this process, or behind a server: a program written against one runs against the other. */
-export class FlowFabric<K extends AnyKinds = AnyKinds> {
+export class FlowFabric<K extends Kinds<K> = AnyKinds> {
 	/** Every call of the API, for what has no method of its own here. */
 	readonly backend: Backend;
 	readonly #workers = new Set<Worker>();
@@ -60,32 +60,34 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 	}
 
 	/** An engine in this process on the store at `url`: `sqlite:<file>`, `valkey://<host>` or `memory:`. */
-	static async open<K extends AnyKinds = AnyKinds>(url: string, options: OpenOptions = {}): Promise<FlowFabric<K>> {
+	static async open<K extends Kinds<K> = AnyKinds>(url: string, options: OpenOptions = {}): Promise<FlowFabric<K>> {
 		return new FlowFabric<K>(await openBackend(url, options));
 	}
 
 	/** The server at `url`, such as `http://127.0.0.1:9090`; nothing is sent until the first call. */
-	static connect<K extends AnyKinds = AnyKinds>(url: string, options: ConnectOptions = {}): FlowFabric<K> {
+	static connect<K extends Kinds<K> = AnyKinds>(url: string, options: ConnectOptions = {}): FlowFabric<K> {
 		return new FlowFabric<K>(new HttpBackend(url, options));
 	}
 
+	/** Submits one execution; resolves when it is stored. A kind whose input is required cannot be submitted without. */
 	async submit<N extends keyof K & string>(
 		kind: N,
-		input?: K[N]["input"],
-		options: SubmitOptions = {},
-	): Promise<Run<K[N]["result"]>> {
+		...[input, options = {}]: SubmitArguments<K[N]>
+	): Promise<Run<ResultOf<K[N]>>> {
 		const request = Object.assign(copyOf(options), { kind });
 		if (input !== undefined) Object.assign(request, inputFields(input));
 		continueTrace(request);
 		return new Run(this.backend, await this.backend.executions.create(request));
 	}
 
-	/** Up to 1000 at once; each item gets its own run or its own error. */
-	async submitMany<N extends keyof K & string>(
-		items: SubmitItem<K, N>[],
-	): Promise<({ ok: true; run: Run<K[N]["result"]> } | { ok: false; error: ErrorBody })[]> {
-		const requests = items.map((item) => {
-			const input: unknown = item.input;
+	/** Submits up to 1000 at once, of any kinds; each item gets its own run or its own error. */
+	async submitMany<const N extends readonly (keyof K & string)[]>(
+		items: {
+			[I in keyof N]: { kind: N[I] } & SubmitItem<K, N[I]>;
+		},
+	): Promise<{ -readonly [I in keyof N]: Submitted<ResultOf<K[N[I]]>> }> {
+		const requests = (items as readonly { input?: unknown; traceparent?: string }[]).map((item) => {
+			const { input } = item;
 			const request = copyOf(item);
 			if (input instanceof Uint8Array) Object.assign(request, { input: undefined }, inputFields(input));
 			continueTrace(request);
@@ -96,7 +98,7 @@ export class FlowFabric<K extends AnyKinds = AnyKinds> {
 			ok && id !== undefined
 				? { ok: true, run: new Run(this.backend, { id, created: created === true }) }
 				: { ok: false, error: error ?? { code: "internal", message: "no answer for this item", retryable: false } },
-		);
+		) as { -readonly [I in keyof N]: Submitted<ResultOf<K[N[I]]>> };
 	}
 
 	/** Begins a flow: work that waits for other work. Nothing is sent before `start()`. */

@@ -2,10 +2,7 @@ import { FlowFabricError } from "../contract/errors.ts";
 import type { CreateRequest } from "../contract/executions.ts";
 import { activeTraceparent } from "../tracing/trace-context.ts";
 
-/** What a program submits and gets back, by kind; the default lets everything pass. */
-// biome-ignore lint/suspicious/noExplicitAny: without types of their own, inputs and results are the caller's business
-export type AnyKinds = Record<string, { input: any; result: any }>;
-
+/** How work is to be run, and what it needs. */
 export type SubmitOptions = Omit<CreateRequest, "kind" | "input" | "inputBase64">;
 
 /**

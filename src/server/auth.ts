@@ -34,7 +34,7 @@ export class TokenBook {
 		}
 		const names = new Set<string>();
 		for (const { name } of entries) {
-			if (names.has(name)) throw configError("tokens", `names must differ, ${name} is there twice`);
+			if (names.has(name)) throw configError("tokens", `names must be unique, but ${name} appears twice`);
 			names.add(name);
 		}
 		this.#entries = entries.map(({ name, role, namespace, hash }) => ({
@@ -58,11 +58,11 @@ export class TokenBook {
 		if (this.#local) return this.#local;
 		const { authorization } = request.headers;
 		if (authorization === undefined) {
-			throw new FlowFabricError("unauthorized", { message: "a token is needed: Authorization: Bearer <token>" });
+			throw new FlowFabricError("unauthorized", { message: "a token is required: Authorization: Bearer <token>" });
 		}
 		const token = BEARER.exec(authorization)?.[1];
 		const principal = token === undefined ? undefined : this.#find(digest(token));
-		if (!principal) throw new FlowFabricError("unauthorized", { message: "the token is not known here" });
+		if (!principal) throw new FlowFabricError("unauthorized", { message: "the token is unknown" });
 		return principal;
 	}
 

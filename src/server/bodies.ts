@@ -5,6 +5,8 @@ import { invalid } from "./errors.ts";
 /** How large bodies may be, by kind of route. */
 export const BODY_LIMIT = 1.5 * 1024 * 1024;
 export const CONTROL_LIMIT = 64 * 1024;
+/** A detail of control characters takes six times its room in JSON. */
+export const FAIL_LIMIT = 128 * 1024;
 export const SIGNAL_LIMIT = 256 * 1024;
 export const RENEW_LIMIT = 256 * 1024;
 export const JOINT_LIMIT = 32 * 1024 * 1024;

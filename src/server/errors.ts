@@ -12,7 +12,10 @@ export function handleErrors(app: FastifyInstance, log: ServerLog, methodsOf: (p
 	app.setErrorHandler((thrown: FastifyError, request, reply) => {
 		const error = translated(thrown, request);
 		if (error.code === "internal") {
-			log.error({ err: thrown, requestId: request.id, route: request.routeOptions.url }, "a call failed inside");
+			log.error(
+				{ err: thrown, requestId: request.id, route: request.routeOptions.url },
+				"a call failed with an internal error",
+			);
 		}
 		return sendError(reply, error);
 	});

@@ -28,6 +28,6 @@ async function addressesOf(host: string): Promise<string[]> {
 	try {
 		return (await lookup(host, { all: true })).map(({ address }) => address);
 	} catch {
-		throw configError("host", `${host} is neither an address nor a name that is known here`);
+		throw configError("host", `${host} is neither an address nor a name that can be resolved`);
 	}
 }

@@ -21,7 +21,7 @@ export interface ServerCaller {
 	namespace?: string;
 }
 
-/** Everything a server is told when it starts; `startServer` checks it all before it listens. */
+/** Everything a server is told when it starts; `serveEngine` checks it all before it listens. */
 export interface ServerOptions {
 	/** The engine behind the backend, for metrics and readiness. */
 	engine: Engine;

@@ -34,8 +34,8 @@ export function addScannerMetrics(registry: Registry, rows: () => readonly Scann
 	gauge("last_duration_seconds", "How long the last pass took, by duty", ({ lastDurationMs }) =>
 		seconds(lastDurationMs),
 	);
-	gauge("lag_seconds", "How long after its time the last item was handled, by duty", ({ lagMs }) => seconds(lagMs));
-	gauge("parked", "Items put aside just now because they kept failing", ({ parked, name }) =>
+	gauge("lag_seconds", "How late the last item was handled, by duty", ({ lagMs }) => seconds(lagMs));
+	gauge("parked", "Items parked now because they kept failing", ({ parked, name }) =>
 		name === "due" ? parked : undefined,
 	);
 }

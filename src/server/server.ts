@@ -14,7 +14,7 @@ import { VERSION } from "./version.ts";
 const DEFAULT_PORT = 9090;
 
 /** Checks every setting, then listens; calls are answered from the moment this resolves. */
-export async function startServer(options: ServerOptions): Promise<RunningServer> {
+export async function serveEngine(options: ServerOptions): Promise<RunningServer> {
 	const { host = "127.0.0.1", port = DEFAULT_PORT, heartbeatMs = 15_000, graceMs = 15_000 } = options;
 	checkSettings(options);
 	const log = options.log ?? silentLog();
@@ -62,8 +62,9 @@ async function listen(app: Awaited<ReturnType<typeof makeApp>>["app"], host: str
 	} catch (error) {
 		await app.close();
 		const { code } = error as NodeJS.ErrnoException;
-		if (code === "EADDRINUSE") throw configError("port", `${port} on ${host} is taken by another program`);
-		if (code === "EACCES") throw configError("port", `${port} on ${host} may not be used by this program`);
+		if (code === "EADDRINUSE") throw configError("port", `${port} on ${host} is in use by another program`);
+		if (code === "EACCES")
+			throw configError("port", `${port} on ${host} needs a permission that this program does not have`);
 		if (code === "EADDRNOTAVAIL") throw configError("host", `${host} is not an address of this machine`);
 		throw new FlowFabricError("internal", { message: `cannot listen on ${host}:${port}`, cause: error });
 	}

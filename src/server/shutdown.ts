@@ -16,7 +16,7 @@ export async function closeGracefully(app: FastifyInstance, context: ServerConte
 	// A connection whose call was under way goes idle later than the listener was closed.
 	const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);
 	const cut = setTimeout(() => {
-		context.log.warn({ graceMs }, "calls were still under way and have been cut");
+		context.log.warn({ graceMs }, "calls were still running and were aborted");
 		app.server.closeAllConnections();
 	}, graceMs);
 	try {

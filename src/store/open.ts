@@ -1,4 +1,5 @@
 import { type Store, StoreOpenError, type StoreOptions } from "./port.ts";
+import { shownUrl } from "./shown-url.ts";
 import { parseValkeyUrl } from "./valkey/url.ts";
 
 /** What a store's URL may look like, for people. */
@@ -13,12 +14,6 @@ export function isStoreUrl(url: string): boolean {
 	} catch {
 		return false;
 	}
-}
-
-/** What may be shown of a URL that is refused: whatever is wrong with it, a part of it may be a password. */
-export function shownUrl(url: string): string {
-	const mayHoldPassword = !/^sqlite:/.test(url) && /[@?]|:.*:/s.test(url);
-	return mayHoldPassword ? `${/^[a-z][a-z+]*:(?:\/\/)?/i.exec(url)?.[0] ?? ""}…` : url;
 }
 
 const VALKEY = /^(?:valkey|redis)s?:/;

@@ -6,7 +6,7 @@ import { type Child, type ChildOptions, type ChildOutcome, Children, type WaitFo
 import { HandlerSuspended } from "./errors.ts";
 import type { StreamWriter } from "./frame-writer.ts";
 import { type HandlerRun, insist } from "./handler-run.ts";
-import type { Logger } from "./logger.ts";
+import type { HandlerLog } from "./logger.ts";
 import type { ReceivedSignal } from "./received-signal.ts";
 import { type StepFunction, Steps } from "./steps.ts";
 import {
@@ -39,7 +39,8 @@ export interface Context<I = unknown> {
 	readonly parents: Readonly<Record<string, Parent>>;
 	/** Aborts, with a `HandlerAborted` as its reason, the moment this run is no longer wanted or no longer ours. */
 	readonly signal: AbortSignal;
-	readonly log: Logger;
+	/** Takes lines, or fields and a line as pino does: `ctx.log.info({ userId: 7 }, "charged")`. */
+	readonly log: HandlerLog;
 	/** What the handler tells while it runs, for whoever follows it. */
 	readonly stream: StreamWriter;
 	/** Tells how far the work is; what is not given stays as it was. */
@@ -147,7 +148,7 @@ export class RunContext implements Context {
 		return this.#run.signal;
 	}
 
-	get log(): Logger {
+	get log(): HandlerLog {
 		return this.#run.log;
 	}
 

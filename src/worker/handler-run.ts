@@ -4,7 +4,7 @@ import { FlowFabricError } from "../contract/errors.ts";
 import { backoff } from "./backoff.ts";
 import type { AbortCause, HandlerSuspended } from "./errors.ts";
 import type { StreamWriter } from "./frame-writer.ts";
-import type { Logger } from "./logger.ts";
+import type { HandlerLog } from "./logger.ts";
 
 /** One run of a handler, for all that it does under its lease. */
 export interface HandlerRun {
@@ -15,7 +15,7 @@ export interface HandlerRun {
 	readonly leaseMs: number;
 	/** Made when it is first asked for. */
 	readonly signal: AbortSignal;
-	readonly log: Logger;
+	readonly log: HandlerLog;
 	/** Whether the signal has aborted. */
 	readonly isAborted: boolean;
 	/** Why nothing more can be done for the execution here: it was suspended, handed back, or its lease is over. */

@@ -8,10 +8,10 @@ import { inSpan, type SpanStart } from "../tracing/trace-context.ts";
 import { backoff } from "./backoff.ts";
 import { type Context, type Handler, type Middleware, RunContext } from "./context.ts";
 import { type AbortCause, HandlerAborted, type HandlerSuspended } from "./errors.ts";
-import { failureOf } from "./failure.ts";
+import { detailOf, failureOf, type ThrownFailure } from "./failure.ts";
 import { FrameWriter } from "./frame-writer.ts";
 import type { HandlerRun } from "./handler-run.ts";
-import { type Logger, prefixed } from "./logger.ts";
+import { type HandlerLog, type Logger, logOfRun } from "./logger.ts";
 
 /** One claimed execution in this process, from its claim to the moment its outcome is told. */
 export class Job implements HandlerRun {
@@ -24,7 +24,8 @@ export class Job implements HandlerRun {
 	readonly leaseMs: number;
 	readonly #workerLog: Logger;
 	readonly #kind: string;
-	#log: Logger | undefined;
+	readonly #attempt: number;
+	#log: HandlerLog | undefined;
 	/** Made when a handler first asks for its signal; many never do. */
 	#controller: AbortController | undefined;
 	#aborted: HandlerAborted | undefined;
@@ -59,6 +60,7 @@ export class Job implements HandlerRun {
 		this.leaseMs = options.leaseMs;
 		this.#workerLog = log;
 		this.#kind = claimed.kind;
+		this.#attempt = claimed.attempt.index;
 		this.expiresAt = clock.monotonic() + options.leaseMs;
 		const context = new RunContext(claimed, this);
 		const { middleware, handler } = options;
@@ -75,7 +77,9 @@ export class Job implements HandlerRun {
 			const result = await handle();
 			report = () => this.#complete(result);
 		} catch (error) {
-			report = () => this.#fail(error);
+			const failure = failureOf(error);
+			const detail = detailOf(error, failure.reason);
+			report = () => this.#fail(failure, detail);
 		}
 		onHandled();
 		if (this.#suspended) return;
@@ -84,7 +88,7 @@ export class Job implements HandlerRun {
 			await this.#tell(report);
 		} catch (error) {
 			// The lease stays until it lapses and the work returns by itself: nothing is lost, but somebody should know.
-			this.log.error(`its outcome could not be told: ${String(error)}`);
+			this.log.error(`its outcome could not be reported: ${String(error)}`);
 		}
 	}
 
@@ -115,7 +119,7 @@ export class Job implements HandlerRun {
 
 	/** What can no longer be kept does not keep the outcome from being told. */
 	async flush(): Promise<void> {
-		await this.#stream?.sent().catch((error) => this.log.debug(`its stream breaks off: ${String(error)}`));
+		await this.#stream?.sent().catch((error) => this.log.debug(`its stream has stopped: ${String(error)}`));
 	}
 
 	/** What a renewal said of this lease. */
@@ -172,8 +176,8 @@ export class Job implements HandlerRun {
 	}
 
 	/** Says which execution it speaks of. */
-	get log(): Logger {
-		this.#log ??= prefixed(this.#workerLog, `${this.#kind} ${this.id}:`);
+	get log(): HandlerLog {
+		this.#log ??= logOfRun(this.#workerLog, { kind: this.#kind, executionId: this.id, attempt: this.#attempt });
 		return this.#log;
 	}
 
@@ -198,7 +202,7 @@ export class Job implements HandlerRun {
 			await flushed;
 			await this.backend.leases.release(this.id, { fence: this.fence });
 		} catch (error) {
-			this.log.warn(`could not be handed back, its lease will lapse: ${String(error)}`);
+			this.log.warn(`could not be handed back; its lease will expire: ${String(error)}`);
 		}
 	}
 
@@ -217,8 +221,17 @@ export class Job implements HandlerRun {
 		}
 	}
 
-	async #fail(error: unknown): Promise<void> {
-		await this.backend.leases.fail(this.id, { fence: this.fence, ...failureOf(error) });
+	async #fail(failure: ThrownFailure, detail: string | undefined): Promise<void> {
+		const { id, fence } = this;
+		const { publicState, retryAt } = await this.backend.leases.fail(id, {
+			fence,
+			...failure,
+			...(detail === undefined ? undefined : { detail }),
+		});
+		const why = detail ?? failure.reason;
+		if (publicState === "cancelled") this.log.debug(`cancelled, and threw ${why}`);
+		else if (retryAt === undefined) this.log.error(`failed: ${why}`);
+		else this.log.warn(`failed, and will be retried at ${new Date(retryAt).toISOString()}: ${why}`);
 	}
 
 	/** Tells an outcome until it is heard, refused, or no longer ours to tell. */

@@ -1,9 +1,35 @@
-/** The part of a logger that FlowFabric uses; pino and console both fit. */
+import { inspect } from "node:util";
+import { errorDetail, isError } from "./error-detail.ts";
+
+/** Where a worker logs; pino and console both fit. */
 export interface Logger {
 	debug(message: string): void;
 	info(message: string): void;
 	warn(message: string): void;
 	error(message: string): void;
+	/** A logger whose lines all carry these fields, as pino makes one. Without it lines begin with them in words. */
+	child?(fields: Record<string, unknown>): HandlerLog;
+}
+
+/** A line, or fields and a line: `log.info({ userId: 7 }, "charged")`, as with pino. An error may stand for the fields. */
+export interface LogCall {
+	(message: string): void;
+	(fields: object, message?: string): void;
+}
+
+/** The log of one run of a handler; its lines say which execution and attempt they are about. */
+export interface HandlerLog {
+	readonly debug: LogCall;
+	readonly info: LogCall;
+	readonly warn: LogCall;
+	readonly error: LogCall;
+}
+
+/** What every line of a run is about. */
+export interface RunFields {
+	kind: string;
+	executionId: string;
+	attempt: number;
 }
 
 /** Says only what somebody should look at. */
@@ -14,11 +40,20 @@ export const quietLogger: Logger = {
 	error: (message) => process.stderr.write(`flowfabric: ${message}\n`),
 };
 
-export function prefixed(log: Logger, prefix: string): Logger {
-	return {
-		debug: (message) => log.debug(`${prefix} ${message}`),
-		info: (message) => log.info(`${prefix} ${message}`),
-		warn: (message) => log.warn(`${prefix} ${message}`),
-		error: (message) => log.error(`${prefix} ${message}`),
-	};
+export function logOfRun(log: Logger, { kind, executionId, attempt }: RunFields): HandlerLog {
+	if (log.child) return log.child({ kind, executionId, attempt });
+	const prefix = `${kind} ${executionId}${attempt === 0 ? "" : ` attempt ${attempt}`}:`;
+	const call =
+		(level: "debug" | "info" | "warn" | "error"): LogCall =>
+		(said: string | object, message?: string) =>
+			log[level](`${prefix} ${lineOf(said, message)}`);
+	return { debug: call("debug"), info: call("info"), warn: call("warn"), error: call("error") };
+}
+
+/** One line for those who take nothing but lines. */
+function lineOf(said: string | object, message: string | undefined): string {
+	if (typeof said === "string") return said;
+	if (isError(said)) return message === undefined ? errorDetail(said) : `${message}: ${errorDetail(said)}`;
+	const fields = inspect(said, { depth: 4, breakLength: Number.POSITIVE_INFINITY });
+	return message === undefined ? fields : `${message} ${fields}`;
 }

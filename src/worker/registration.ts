@@ -65,7 +65,7 @@ export class Registration {
 		try {
 			await backend.workers.remove(instanceId, namespace === undefined ? {} : { namespace });
 		} catch (error) {
-			log.warn(`leaving the registry failed, the entry will lapse: ${String(error)}`);
+			log.warn(`unregistering failed; the entry will expire: ${String(error)}`);
 		}
 	}
 
@@ -90,7 +90,7 @@ export class Registration {
 	}
 
 	#failed(error: unknown): void {
-		this.#options.log.warn(`registering failed, trying again: ${String(error)}`);
+		this.#options.log.warn(`registering failed and will be retried: ${String(error)}`);
 		this.#beatIn(backoff(this.#failures++));
 	}
 

@@ -105,7 +105,7 @@ export class Steps {
 				const failure = failureOf(error);
 				const delay = retryDelay({ retry }, retries, failure, Math.random());
 				if (delay === undefined) throw error;
-				this.#run.log.info(`step ${name} failed and is tried again in ${delay} ms: ${failure.reason}`);
+				this.#run.log.info(`step ${name} failed and will be retried in ${delay} ms: ${failure.reason}`);
 				await pause(this.#run, delay);
 				if (this.#run.isAborted) throw error;
 			}

@@ -115,8 +115,8 @@ export class Worker {
 
 	/** Registers the handler of a kind; only kinds with a handler are claimed. */
 	handle<I = never, R = unknown>(kind: string, handler: Handler<I, R>): this {
-		if (this.#state !== "new") throw new TypeError("handlers are registered before start()");
-		if (this.#handlers.has(kind)) throw new TypeError(`kind ${kind} has a handler already`);
+		if (this.#state !== "new") throw new TypeError("register handlers before start()");
+		if (this.#handlers.has(kind)) throw new TypeError(`kind ${kind} already has a handler`);
 		this.#handlers.set(kind, handler as Handler);
 		return this;
 	}
@@ -134,7 +134,7 @@ export class Worker {
 	}
 
 	async start(): Promise<void> {
-		if (this.#state !== "new") throw new TypeError(`this worker is ${this.#state}; make a new one`);
+		if (this.#state !== "new") throw new TypeError(`this worker is ${this.#state}; create a new one`);
 		if (this.#handlers.size === 0) throw new TypeError("a worker needs a handler before start()");
 		this.#state = "starting";
 		const first = await this.#introduce();
@@ -211,7 +211,7 @@ export class Worker {
 			// Nothing, and at once: whoever answers so is not waiting for work, and must not be asked in a circle.
 			return brought.length > 0 || clock.monotonic() - askedAt >= HASTY_MS;
 		} catch (error) {
-			if (this.#state === "running") log.warn(`claiming failed, trying again: ${String(error)}`);
+			if (this.#state === "running") log.warn(`a claim failed and will be retried: ${String(error)}`);
 			return false;
 		}
 	}
@@ -329,7 +329,7 @@ export class Worker {
 		try {
 			await this.#backend.leases.release(id, { fence: { leaseId: lease.id, epoch: lease.epoch } });
 		} catch (error) {
-			this.#options.log.warn(`${id} could not be handed back, its lease will lapse: ${String(error)}`);
+			this.#options.log.warn(`${id} could not be handed back; its lease will expire: ${String(error)}`);
 		}
 	}
 

@@ -37,7 +37,7 @@ test("a secret comes by a file or a pipe, and is shown by nobody", async () => {
 	expect(byPipe.out).toBe(byFile.out);
 	const other = await rotate(["--kid", "july", "--secret-file", "-"], secretHex.replaceAll("5", "6"));
 	expect(other.code).toBe(4);
-	expect(other.err).toContain("the keyring has this kid with another secret");
+	expect(other.err).toContain("the keyring already has this kid with a different secret");
 	const short = await rotate(["--secret-file", "-"], "5ec2e7");
 	expect(short.code).toBe(2);
 	expect(short.err).toContain("secretHex: must be 32 to 128 bytes as hex digits");

@@ -7,7 +7,8 @@ import { CLIENT_SETTINGS } from "../../src/cli/settings/client-settings.ts";
 import { SERVER_SETTINGS } from "../../src/cli/settings/server-settings.ts";
 import { readSettings, SettingError } from "../../src/cli/settings/setting.ts";
 import { unknownVariables } from "../../src/cli/settings/unknown-variables.ts";
-import { duration, withoutPassword } from "../../src/cli/settings/values.ts";
+import { duration } from "../../src/cli/settings/values.ts";
+import { withoutPassword } from "../../src/store/shown-url.ts";
 import { runHere } from "./stage.ts";
 
 let folder: string;

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import BetterSqlite3 from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { FlowFabric, FlowFabricError, type OpenOptions } from "../../src/index.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 async function folder(): Promise<string> {
 	const path = await mkdtemp(join(tmpdir(), "flowfabric-"));

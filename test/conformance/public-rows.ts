@@ -6,11 +6,11 @@ import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { type Calls, FlowFabric } from "../../src/index.ts";
 import { openBackend } from "../../src/library/open.ts";
 import type { TokenEntry } from "../../src/server/options.ts";
-import { startServer } from "../../src/server/server.ts";
+import { serveEngine } from "../../src/server/server.ts";
 import type { Store } from "../../src/store/port.ts";
+import type { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { sharedCluster } from "../servers/valkey-cluster.ts";
 import { hasValkey, ownStore, type StoreHost, sharedValkey } from "../servers/valkey-server.ts";
-import type { VirtualClock } from "../virtual-clock.ts";
 import { socketTraffic } from "./socket-traffic.ts";
 import { storeTraffic } from "./store-traffic.ts";
 
@@ -86,7 +86,7 @@ const overHttp: Way = {
 	prefix: "http over ",
 	async open(url, partitions, clock, { actor = "local", ...settings }) {
 		const local = await openBackend(url, { partitions, ...settings, testClock: timeOf(clock) });
-		const server = await startServer({
+		const server = await serveEngine({
 			engine: local.engine,
 			backendFor: (caller) => local.as(caller),
 			port: 0,

@@ -18,6 +18,7 @@ import { conditionCases } from "./public-cases/conditions.ts";
 import { creationCases } from "./public-cases/creation.ts";
 import { eventWaitingCases } from "./public-cases/event-waiting.ts";
 import { explainCases } from "./public-cases/explaining.ts";
+import { failureDetailCases } from "./public-cases/failure-details.ts";
 import { fairnessCases, manyTurnCases } from "./public-cases/fairness.ts";
 import { feedCases } from "./public-cases/feeds.ts";
 import { fenceCases } from "./public-cases/fences.ts";
@@ -135,6 +136,7 @@ const always: Subjects = {
 	routes: routeCases,
 	explaining: explainCases,
 	fairness: fairnessCases,
+	"details of failures": failureDetailCases,
 	feeds: feedCases,
 	budgets: budgetCases,
 	usage: usageCases,

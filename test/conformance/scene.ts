@@ -10,7 +10,7 @@ import {
 	type FlowFabric,
 	FlowFabricError,
 } from "../../src/index.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import type { FabricSettings, OpenFabric, OtherCaller, PublicRow } from "./public-rows.ts";
 import { blobKeysOf, recordsOf } from "./scanned.ts";
 

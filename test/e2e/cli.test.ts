@@ -80,7 +80,7 @@ describe("serve", () => {
 		const { port } = other.address() as AddressInfo;
 		const server = flowfabric(["serve", "--listen", `127.0.0.1:${port}`]);
 		expect(await server.ended()).toBe(2);
-		expect(server.err).toContain(`FF_LISTEN_ADDR (--listen): ${port} on 127.0.0.1 is taken by another program`);
+		expect(server.err).toContain(`FF_LISTEN_ADDR (--listen): ${port} on 127.0.0.1 is in use by another program`);
 		other.close();
 	});
 });

@@ -178,6 +178,30 @@ test("examples/flow-map-reduce.ts goes over a thousand items, eight at a time, a
 	);
 });
 
+test("examples/embedded-server.ts serves, works and submits in one process, and stands in docs/embedding.md", async () => {
+	expect(blockAfter(await readFile(join(root, "docs/embedding.md"), "utf8"), "example: embedded-server.ts")).toBe(
+		await readFile(join(root, "examples/embedded-server.ts"), "utf8"),
+	);
+	expect(await output(".build/examples/embedded-server.js")).toBe("NO CONNECTION\nOVER HTTP\nclosed\n");
+});
+
+test("examples/testing-a-worker.test.ts stands in docs/testing.md and takes less than a second", async () => {
+	const name = "testing-a-worker.test";
+	expect(blockAfter(await readFile(join(root, "docs/testing.md"), "utf8"), `example: ${name}.ts`)).toBe(
+		await readFile(join(root, `examples/${name}.ts`), "utf8"),
+	);
+	const program = join(root, `.build/examples/${name}.js`);
+	const durations: number[] = [];
+	// A machine that has other things to do may be slow once.
+	for (let n = 0; n < 5 && !durations.some((ms) => ms < 1000); n++) {
+		const { stdout } = await run(process.execPath, ["--test", "--test-reporter=tap", program], { timeout: 60_000 });
+		expect(stdout).toContain("# pass 4\n# fail 0\n");
+		const each = [...stdout.matchAll(/^ {2}duration_ms: ([\d.]+)/gm)].map(([, ms]) => Number(ms));
+		durations.push(each.reduce((sum, ms) => sum + ms, 0));
+	}
+	expect(Math.min(...durations)).toBeLessThan(1000);
+});
+
 describe("the README's terminals", () => {
 	const running: Program[] = [];
 	afterEach(async () => {

@@ -15,7 +15,7 @@ async function admissions(ff: FlowFabric): Promise<number[]> {
 	for (let cursor = "start"; ; ) {
 		const { events, nextCursor } = await ff.feed({ cursor, limit: 1000 });
 		if (events.length === 0) return found.sort((a, b) => a - b);
-		for (const { type, admittedAt } of events) if (type === "claimed") found.push(Number(admittedAt));
+		for (const event of events) if (event.type === "claimed") found.push(Number(event.admittedAt));
 		cursor = nextCursor;
 	}
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FlowFabric } from "../../src/index.ts";
 import { openBackend } from "../../src/library/open.ts";
-import { startServer } from "../../src/server/server.ts";
+import { serveEngine } from "../../src/server/server.ts";
 import { storeBeds } from "./store-beds.ts";
 
 const KILLS = Number(process.env.FF_STEP_KILLS ?? 5);
@@ -57,7 +57,7 @@ describe.each(rows)("a handler of many steps on $name ×$partitions", ({ name, p
 		const bed = await open();
 		onTestFinished(() => bed.discard());
 		const backend = await openBackend(bed.url, { partitions });
-		const server = await startServer({
+		const server = await serveEngine({
 			engine: backend.engine,
 			backendFor: (caller) => backend.as(caller),
 			port: 0,

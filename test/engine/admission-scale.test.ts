@@ -4,7 +4,7 @@ import { LocalBackend } from "../../src/engine/local-backend.ts";
 import type { ClaimedExecution } from "../../src/index.ts";
 import { budgetKey } from "../../src/kernel/records/budget.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 const WAITERS = 50_000;
 const PAGE = 100;

@@ -6,7 +6,7 @@ import type { PartitionRunner } from "../../src/engine/partition/partition-runne
 import { slotOfId } from "../../src/kernel/ids.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import { type Notice, StoreError } from "../../src/store/port.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 const clock = new VirtualClock();
 let engine: Engine | undefined;
@@ -119,7 +119,7 @@ describe("a partition that cannot be read", () => {
 		expect(claimed.sort()).toEqual(reachable.sort());
 		await claim();
 		await claim();
-		expect(faults).toEqual(["partitions that cannot be read are passed over"]);
+		expect(faults).toEqual(["partitions that cannot be read are skipped"]);
 	});
 
 	it("is counted by the claim that passed it over", async () => {

@@ -2,7 +2,7 @@ import { Engine, type EngineOptions } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import type { Notice, Store } from "../../src/store/port.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 /** An engine of a group, as if in a process of its own. */
 export interface Member {

@@ -4,7 +4,7 @@ import { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { slotOfId } from "../../src/kernel/ids.ts";
 import { type LaneRecord, laneKey, slotOfLane } from "../../src/kernel/records/lane.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { HangingStore } from "./hanging-store.ts";
 
 const PARTITIONS = 4;

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { FlowFabricError } from "../../src/contract/errors.ts";
 import { type Fault, FaultLog, faultLine } from "../../src/engine/fault-log.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
-const SWEEP = "the sweep failed and will be made again";
-const SKIPPED = "partitions that cannot be read are passed over";
+const SWEEP = "the sweep failed and will be repeated";
+const SKIPPED = "partitions that cannot be read are skipped";
 
 describe("faults", () => {
 	let clock: VirtualClock;
@@ -59,7 +59,7 @@ describe("faults", () => {
 		const cause = new Error("not connected to 10.0.0.1:6379", { cause: new Error("ECONNREFUSED") });
 		const error = new FlowFabricError("store_unavailable", { cause });
 		expect(faultLine({ about: SKIPPED, error, count: 8, subjects: ["partition 1"] })).toBe(
-			`${SKIPPED} (8 times) [partition 1]: the store did not answer, or takes nothing now: not connected to 10.0.0.1:6379: ECONNREFUSED`,
+			`${SKIPPED} (8 times) [partition 1]: the store did not answer, or cannot accept changes now: not connected to 10.0.0.1:6379: ECONNREFUSED`,
 		);
 	});
 });

@@ -3,7 +3,7 @@ import { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import type { Batch } from "../../src/store/port.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 const who = { workerId: "w", instanceId: "w-1", max: 8 };
 

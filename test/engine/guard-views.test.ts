@@ -3,7 +3,7 @@ import type { LocalBackend } from "../../src/engine/local-backend.ts";
 import type { HoldRequest } from "../../src/kernel/admission/holding.ts";
 import { type GuardName, slotOfGuard } from "../../src/kernel/records/guard.ts";
 import { openBackend } from "../../src/library/open.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 const UUID = "0123456789abcdef0123456789abcdef";
 

@@ -4,7 +4,7 @@ import { type Command, type Kernel, kernel } from "../../src/kernel/kernel.ts";
 import type { Outcome } from "../../src/kernel/outcome.ts";
 import type { Tx } from "../../src/kernel/tx.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 interface Guard {
 	members: number;

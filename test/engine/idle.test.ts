@@ -4,7 +4,7 @@ import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import type { Store } from "../../src/store/port.ts";
 import { STORE_CALLS } from "../conformance/store-traffic.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 const MINUTE = 60_000;
 const SWEEP_EVERY = 5 * MINUTE;

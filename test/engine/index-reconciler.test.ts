@@ -81,7 +81,7 @@ describe("the index reconciler", () => {
 		expect((await waiting).map((claimed) => claimed.id)).toEqual([id]);
 		expect(await rowOf(engine)).toMatchObject({ runs: 1, items: 1, errors: 0 });
 		const subjects = [expect.stringMatching(new RegExp(`^${id} in eligible,.* is there again$`))];
-		expect(faults).toEqual([{ about: "index entries were mended", error: undefined, count: 1, subjects }]);
+		expect(faults).toEqual([{ about: "index entries were repaired", error: undefined, count: 1, subjects }]);
 	});
 
 	it("lets time come for work that had lost its due time", async () => {

@@ -177,7 +177,7 @@ describe("an engine that starts", () => {
 		const other = await group.start("other", { ...options, waitpointSecretHex: secretOf("b") });
 		expect(await signed(other)).toBe(token);
 		expect(faults.map(({ about, subjects }) => [about, subjects])).toEqual([
-			["the waitpoint secret given is not the stored one, which is used", ["k1"]],
+			["the given waitpoint secret differs from the stored one; the stored one is used", ["k1"]],
 		]);
 		expect(JSON.stringify(faults)).not.toMatch(/aaaa|bbbb/);
 	});

@@ -7,7 +7,7 @@ import { type ExecutionRecord, executionKey, makeExecution } from "../../src/ker
 import { ended } from "../../src/kernel/state.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import { unitOf } from "../../src/store/port.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 const SLOT = 5;
 const uuid = (n: number): string => n.toString(16).padStart(32, "0");

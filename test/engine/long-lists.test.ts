@@ -3,7 +3,7 @@ import { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { makeId } from "../../src/kernel/ids.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 /** More than arguments of one call can be. */
 const CALLS = 150;

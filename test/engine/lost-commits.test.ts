@@ -5,7 +5,7 @@ import type { Outcome } from "../../src/kernel/outcome.ts";
 import type { Tx } from "../../src/kernel/tx.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import { type Notice, unitOf } from "../../src/store/port.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 const count = (tx: Tx, { key }: { key: string }): Outcome => {
 	tx.put(key, { count: (tx.get<{ count: number }>(key)?.count ?? 0) + 1 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { WaitingClaims } from "../../src/engine/claims/waiting-claims.ts";
 import type { Wanted } from "../../src/engine/claims/work-hints.ts";
 import type { LocalBackend } from "../../src/engine/local-backend.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { stage } from "./watched-store.ts";
 
 const MANY = 2000;

@@ -4,7 +4,7 @@ import { Engine } from "../../src/engine/engine.ts";
 import { type Fault, faultLine } from "../../src/engine/fault-log.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { StoreError } from "../../src/store/port.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { HangingStore } from "./hanging-store.ts";
 
 const PARTITIONS = 8;

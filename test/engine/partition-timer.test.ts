@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { PartitionTimer } from "../../src/engine/duties/partition-timer.ts";
 import type { PartitionRunner } from "../../src/engine/partition/partition-runner.ts";
 import type { QueuePosition } from "../../src/store/port.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 const quiet = { random: () => 0, onPass: () => {}, onErrand: async () => "done" as const };
 

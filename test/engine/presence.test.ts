@@ -85,7 +85,7 @@ describe("engines on one store", () => {
 			return commit.call(group.store, partition, batch);
 		};
 		await group.clock.advance(10_000);
-		expect(faults).toEqual(["the store refuses changes", "other engines could not be told of this one"]);
+		expect(faults).toEqual(["the store refuses changes", "this engine could not announce itself to the others"]);
 		const ids = await delayEverywhere(two, 100);
 		await group.clock.advance(101);
 		expect(new Set(await statesOf(two, ids))).toEqual(new Set(["waiting"]));

@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
-import { startServer } from "../../src/server/server.ts";
+import { serveEngine } from "../../src/server/server.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import { type Batch, StoreError } from "../../src/store/port.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 /** A store that takes no changes while it is full; one on a server lets what runs end. */
 class FillingStore extends MemoryStore {
@@ -99,7 +99,7 @@ describe("readiness", () => {
 
 	it("is what /readyz answers", async () => {
 		const { store, engine, backend, create } = await scene();
-		const server = await startServer({ engine, backendFor: (caller) => backend.as(caller), port: 0, docs: false });
+		const server = await serveEngine({ engine, backendFor: (caller) => backend.as(caller), port: 0, docs: false });
 		onTestFinished(() => server.close());
 		expect((await fetch(`${server.address}/readyz`)).status).toBe(200);
 		store.refusal = full;

@@ -3,7 +3,7 @@ import { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import { StoreError } from "../../src/store/port.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 it("what could not be released when a worker came is released once the store answers again", async () => {
 	const clock = new VirtualClock();

@@ -3,7 +3,7 @@ import { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { trustedSlot } from "../../src/kernel/ids.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 const PARTITIONS = 2;
 const who = { workerId: "w", instanceId: "w-1", max: 8 };

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { Engine } from "../../src/engine/engine.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import { StoreError } from "../../src/store/port.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 it("a caller is told when a store that was never heard does not answer", async () => {
 	const clock = new VirtualClock();

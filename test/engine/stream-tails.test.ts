@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { EngineGroup } from "./engine-group.ts";
 
 /** A memory store that counts what is read of streams. */

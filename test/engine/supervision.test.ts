@@ -92,7 +92,7 @@ describe("a scanner that breaks down", () => {
 		await group.clock.advance(SWEEP_MS + 1000);
 		expect(await rowOf(member, "unblock")).toMatchObject({ runs: 0, errors: 1 });
 		expect(await rowOf(member, "index_reconciler")).toMatchObject({ runs: 1, errors: 0 });
-		expect(faults).toEqual(["blocked work could not be looked over"]);
+		expect(faults).toEqual(["blocked work could not be checked"]);
 		group.store.queues = queues;
 		await group.clock.advance(SWEEP_MS);
 		expect(await rowOf(member, "unblock")).toMatchObject({ runs: 1, errors: 1 });
@@ -106,7 +106,7 @@ describe("a scanner that breaks down", () => {
 			throw new TypeError("a mistake in the program");
 		};
 		await group.clock.advance(SWEEP_MS + 1000);
-		expect(faults).toEqual(["the sweep failed and will be made again"]);
+		expect(faults).toEqual(["the sweep failed and will be repeated"]);
 		watchers.changedAll = changedAll;
 		await group.clock.advance(SWEEP_MS);
 		expect(await rowOf(member, "event_trimmer")).toMatchObject({ runs: 1 });

@@ -4,7 +4,7 @@ import { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import { type Batch, StoreError } from "../../src/store/port.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 /** A store that will not commit until told so, as while a slot moves or another server takes over. */
 class WaitingStore extends MemoryStore {

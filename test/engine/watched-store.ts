@@ -1,7 +1,7 @@
 import { Engine, type EngineOptions } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 /** What a store was asked, by the name of the call. */
 export interface Asked {

@@ -86,7 +86,7 @@ describe("why an execution does not run", () => {
 		});
 		expect(explain(waiting, { lane, workers: [], standing: { ahead: 3, exact: false } }).reasons).toEqual([
 			"no live worker offers gpu",
-			"at least 3 stand before it on lane media",
+			"at least 3 executions are ahead of it on lane media",
 		]);
 		const idle = record({ ...eligible(first) });
 		expect(explain(idle, { lane, workers: [worker([], { lanes: ["other"] })], standing: next })).toEqual({
@@ -109,7 +109,7 @@ describe("why an execution does not run", () => {
 		});
 		expect(explain(aside, { lane, workers: [] }).reasons).toEqual(["no live worker offers gpu"]);
 		expect(explain(aside, { lane, workers: [worker(["gpu"])] }).reasons).toEqual([
-			"a worker that can serve it has come; it is about to be released",
+			"a worker that can serve it has registered; it is about to be released",
 		]);
 	});
 
@@ -117,13 +117,13 @@ describe("why an execution does not run", () => {
 		const held = { id: "le", epoch: 1, ttlMs: 1, acquiredAt: 0, expiresAt: NOON, workerId: "w", instanceId: "w-1" };
 		const running = record({ ...claimed(), lease: held });
 		expect(explain(running, { lane }).reasons).toEqual([
-			"it runs on w-1, under a lease until 2030-01-01T12:00:00.000Z",
+			"it is running on w-1, under a lease until 2030-01-01T12:00:00.000Z",
 		]);
 		const asked = record({ ...running, cancel: { source: "operator", requestedAt: 1 } });
-		expect(explain(asked, { lane }).reasons[0]).toMatch(/; it was asked to stop$/);
+		expect(explain(asked, { lane }).reasons[0]).toMatch(/; a cancel was requested$/);
 		const failure = { reason: "broken", category: "error" };
 		const failed = record({ ...ended("failed", true), completedAt: NOON, failure });
-		expect(explain(failed, { lane }).reasons).toEqual(["it ended failed at 2030-01-01T12:00:00.000Z: broken"]);
+		expect(explain(failed, { lane }).reasons).toEqual(["it failed at 2030-01-01T12:00:00.000Z: broken"]);
 	});
 });
 

@@ -48,7 +48,7 @@ function endAttempt(it: ModelExecution, report: ModelReport, by: string, now: nu
 
 /** Backoffs without jitter only: the model knows no chance. */
 function retryWait(it: ModelExecution, report: ModelReport): number | undefined {
-	const { retry } = it.policy;
+	const retry = it.policy.retry ?? (report.retryable ? {} : undefined);
 	if (!retry || report.category === "permanent" || report.retryable === false) return undefined;
 	if (it.retries >= (retry.maxRetries ?? 3)) return undefined;
 	if (retry.nonRetryableCategories?.some((category) => category === report.category)) return undefined;
@@ -65,9 +65,14 @@ export function release(it: ModelExecution, fence: ModelFence | undefined, now: 
 	const refused = it.fence(fence, "release");
 	if (refused) return refused;
 	if (it.cancel) return it.endCancelled("release", now);
+	it.releases += 1;
+	const from = it.situation.is === "active" ? it.situation.lease.from : now;
+	const until = it.releases > 3 ? from + Math.min(30_000, 100 * 2 ** (it.releases - 4)) : now;
 	const answer: Answer = { ok: true, publicState: "waiting" };
+	if (until > now) Object.assign(answer, { publicState: "delayed", delayUntil: until });
 	it.letGo("release", now, answer);
-	it.wait("same", now);
+	if (until > now) it.situation = { is: "delayed", until, why: "delay" };
+	else it.wait("same", now);
 	it.told = ["lease_released"];
 	return answer;
 }

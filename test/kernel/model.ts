@@ -46,6 +46,8 @@ export class ModelExecution {
 	deadlineFrom: number;
 	/** Time the attempt has spent under leases that are over. */
 	used = 0;
+	/** How often in a row it was handed back. */
+	releases = 0;
 	/** What a history would tell of the last command. */
 	told: string[] = [];
 
@@ -167,6 +169,7 @@ export class ModelExecution {
 		if (this.situation.is !== "active") return;
 		const { leaseId, epoch, from } = this.situation.lease;
 		this.used += now - from;
+		if (by !== "release") this.releases = 0;
 		this.last = { leaseId, epoch, by, ...(answer ? { answer } : undefined) };
 	}
 

@@ -7,9 +7,11 @@ const fixed = { type: "fixed", delayMs: 250 } as const;
 const jitter = fc.double({ min: 0, max: 1, noNaN: true });
 
 describe("whether there is a retry", () => {
-	it("no policy, no retry", () => {
+	it("without a policy only for who asks for it, three times", () => {
 		expect(retryDelay({}, 0, failure, 0)).toBeUndefined();
-		expect(retryDelay({}, 0, { ...failure, retryable: true, retryAfterMs: 5 }, 0)).toBeUndefined();
+		expect(retryDelay({}, 0, { ...failure, retryAfterMs: 5 }, 0)).toBeUndefined();
+		expect(retryDelay({}, 2, { ...failure, retryable: true, retryAfterMs: 5 }, 0)).toBe(5);
+		expect(retryDelay({}, 3, { ...failure, retryable: true }, 0)).toBeUndefined();
 	});
 
 	it("three by default, otherwise as many as maxRetries", () => {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { openBackend } from "../../src/library/open.ts";
-import { startServer } from "../../src/server/server.ts";
+import { serveEngine } from "../../src/server/server.ts";
 import { Attacker, type Complaint, strike } from "./abuse/attack.ts";
 
 const REQUESTS = Number(process.env.FF_ABUSE_REQUESTS ?? 5000);
@@ -15,7 +15,7 @@ test(`${REQUESTS} random requests leave the server healthy and each gets its pro
 	timeout: 60_000 + REQUESTS * 20,
 }, async () => {
 	const backend = await openBackend("memory:", { partitions: 4 });
-	const server = await startServer({
+	const server = await serveEngine({
 		engine: backend.engine,
 		backendFor: (caller) => backend.as(caller),
 		port: 0,

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { FlowFabric } from "../../src/index.ts";
 import { openBackend } from "../../src/library/open.ts";
-import { startServer } from "../../src/server/server.ts";
+import { serveEngine } from "../../src/server/server.ts";
 
 /** Stands between client and server; the first answer to calls of this path reaches it whole and goes no further. */
 async function losingFirst(path: string, serverPort: number) {
@@ -43,7 +43,7 @@ test.each([1, 8])(
 	"a claim whose answer was lost is sent again and brings the same leases (%i partitions)",
 	async (partitions) => {
 		const local = await openBackend("memory:", { partitions });
-		const server = await startServer({
+		const server = await serveEngine({
 			engine: local.engine,
 			backendFor: (caller) => local.as(caller),
 			port: 0,
@@ -72,7 +72,7 @@ test.each([1, 8])(
 	"a grant whose answer was lost is sent again and is the same grant (%i partitions)",
 	async (partitions) => {
 		const local = await openBackend("memory:", { partitions });
-		const server = await startServer({
+		const server = await serveEngine({
 			engine: local.engine,
 			backendFor: (caller) => local.as(caller),
 			port: 0,
@@ -99,7 +99,7 @@ test.each([1, 8])(
 	"what budgets and quotas gave for a claim whose answer was lost is given once (%i partitions)",
 	async (partitions) => {
 		const local = await openBackend("memory:", { partitions });
-		const server = await startServer({
+		const server = await serveEngine({
 			engine: local.engine,
 			backendFor: (caller) => local.as(caller),
 			port: 0,

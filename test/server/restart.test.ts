@@ -3,14 +3,14 @@ import type { LocalBackend } from "../../src/engine/local-backend.ts";
 import { FlowFabric } from "../../src/index.ts";
 import { openBackend } from "../../src/library/open.ts";
 import type { RunningServer } from "../../src/server/options.ts";
-import { startServer } from "../../src/server/server.ts";
+import { serveEngine } from "../../src/server/server.ts";
 import { freePort } from "../servers/valkey-server.ts";
 import { until } from "./stand.ts";
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 const serve = (backend: LocalBackend, port: number): Promise<RunningServer> =>
-	startServer({
+	serveEngine({
 		engine: backend.engine,
 		backendFor: (caller) => backend.as(caller),
 		port,

@@ -7,7 +7,7 @@ import { openBackend } from "../../src/library/open.ts";
 import type { Role } from "../../src/server/access.ts";
 import { makeLog } from "../../src/server/log.ts";
 import type { RunningServer, ServerOptions, TokenEntry } from "../../src/server/options.ts";
-import { startServer } from "../../src/server/server.ts";
+import { serveEngine } from "../../src/server/server.ts";
 
 export const tokenOf = (name: string): string => `secret-token-of-${name}`;
 
@@ -42,7 +42,7 @@ export class Stand {
 	static async open(options: Partial<ServerOptions> = {}): Promise<Stand> {
 		const backend = await openBackend("memory:", {});
 		const log: Record<string, unknown>[] = [];
-		const server = await startServer({
+		const server = await serveEngine({
 			engine: backend.engine,
 			backendFor: (caller) => backend.as(caller),
 			port: 0,

@@ -121,14 +121,15 @@ export class Checker {
 		this.streams.observe(unit, events, statesOf, this.#world.moment, time);
 		this.guards.checkLive();
 		this.flows.observe(unit, all);
-		for (const { type, actor, namespace, executionId, leaseId, grantId } of events) {
-			if (type === "granted") {
-				const granted = { id: executionId, grantId: String(grantId), moment: this.#world.moment, partition };
+		for (const event of events) {
+			const { actor, namespace, executionId } = event;
+			if (event.type === "granted") {
+				const granted = { id: executionId, grantId: event.grantId, moment: this.#world.moment, partition };
 				const instance = `${namespace} ${actor}`;
 				this.#grantedTo.set(instance, [...(this.#grantedTo.get(instance) ?? []), granted]);
 			}
-			if (type !== "claimed") continue;
-			const claimed = { id: executionId, leaseId: String(leaseId), moment: this.#world.moment, partition };
+			if (event.type !== "claimed") continue;
+			const claimed = { id: executionId, leaseId: event.leaseId, moment: this.#world.moment, partition };
 			const instance = `${namespace} ${actor}`;
 			this.#claimedBy.set(instance, [...(this.#claimedBy.get(instance) ?? []), claimed]);
 		}
@@ -407,10 +408,10 @@ const withoutLane = (state: StateFields): StateFields =>
 const isOfExecution = (event: AnyEvent): event is ExecutionEvent => event.executionId !== undefined;
 
 /** What was skipped waits again when what it was skipped for is replayed. */
-const mayFollowEnd = ({ type, reason }: ExecutionEvent, { terminalOutcome }: Told): boolean =>
-	type === "replayed" ||
-	type === "tags_changed" ||
-	(type === "blocked" && reason === "waiting_for_children" && terminalOutcome === "skipped");
+const mayFollowEnd = (event: ExecutionEvent, { terminalOutcome }: Told): boolean =>
+	event.type === "replayed" ||
+	event.type === "tags_changed" ||
+	(event.type === "blocked" && event.reason === "waiting_for_children" && terminalOutcome === "skipped");
 
 const uuidOf = (leaseId: string): string => leaseId.split("_")[1] ?? "";
 

@@ -59,7 +59,7 @@ export class FlowWatch {
 			const [, id] = LINKS.exec(key) ?? [];
 			if (id !== undefined) this.#noteLinks(id, key, kernel.decode(key, doc) as LinksRecord, added);
 		}
-		const late = new Set(events.flatMap(({ type, edgeId }) => (type === "edge_added" ? [String(edgeId)] : [])));
+		const late = new Set(events.flatMap((event) => (event.type === "edge_added" ? [event.edgeId] : [])));
 		for (const edge of added.values()) if (!late.has(edge.id)) this.#flowOf.get(edge.from)?.connect(edge);
 		for (const event of events) {
 			const flow = event.flowId === undefined ? undefined : this.all.get(event.flowId);
@@ -110,15 +110,16 @@ export class FlowWatch {
 		}
 	}
 
-	#note({ type, executionId, leaseId, policy, state }: AnyEvent, flow: WatchedFlow): void {
-		if (type === "flow_ended") this.onSeen?.(`flows that ended ${state}`);
-		else if (type === "flow_cancel_requested") this.onSeen?.(`flows cancelled: ${policy}`);
-		else if (type === "edge_resolved") this.onSeen?.(`edges ${state}`);
+	#note(event: AnyEvent, flow: WatchedFlow): void {
+		const { type } = event;
+		if (type === "flow_ended") this.onSeen?.(`flows that ended ${event.state}`);
+		else if (type === "flow_cancel_requested") this.onSeen?.(`flows cancelled: ${event.policy}`);
+		else if (type === "edge_resolved") this.onSeen?.(`edges ${event.state}`);
 		else if (type === "flow_reopened" || type === "edge_added" || type === "skipped") this.onSeen?.(type);
-		if (type !== "claimed" || executionId === undefined) return;
-		const { into = [] } = flow.members.get(executionId) ?? {};
+		if (type !== "claimed") return;
+		const { into = [] } = flow.members.get(event.executionId) ?? {};
 		const isPassed = ({ by, passResultAs, from }: KnownEdge) => by && passResultAs && !this.#busy.has(from);
-		this.#passed.set(String(leaseId), into.filter(isPassed));
+		this.#passed.set(event.leaseId, into.filter(isPassed));
 	}
 
 	#judge(watched: WatchedFlow): void {

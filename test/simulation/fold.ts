@@ -80,8 +80,11 @@ export function fold(told: Told | undefined, event: ExecutionEvent, waits = fals
 			};
 		case "lease_expired":
 		case "lease_revoked":
-		case "lease_released":
 			return { ...free, ...ready, attemptState: "attempt_interrupted" };
+		case "lease_released":
+			return event.delayUntil === undefined
+				? { ...free, ...ready, attemptState: "attempt_interrupted" }
+				: { ...free, ...later, blockingReason: "waiting_for_delay", attemptState: "attempt_interrupted" };
 		case "retry_scheduled":
 			return { ...free, ...later, blockingReason: "waiting_for_retry_backoff", attemptState: "pending_retry_attempt" };
 		case "delayed":

@@ -103,8 +103,9 @@ export class Stage {
 		this.checker.guards.onSeen = (what) => this.note(what);
 		this.checker.suspensions.onSeen = (what) => this.note(what);
 		this.checker.streams.onSeen = (what) => this.note(what);
-		this.checker.onEvent = ({ type, reason }, before) => {
-			this.note(type === "blocked" || type === "unblocked" ? `${type} ${reason}` : type);
+		this.checker.onEvent = (event, before) => {
+			const { type } = event;
+			this.note(type === "blocked" || type === "unblocked" ? `${type} ${event.reason}` : type);
 			if (type === "claimed" && before?.grant) this.note("grant accepted");
 		};
 		for (let slot = 0; slot < engines; slot++) this.cluster.start(slot);

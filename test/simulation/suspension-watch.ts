@@ -91,7 +91,7 @@ export class SuspensionWatch {
 	/** An event that a unit tells of, and what its execution was before it. */
 	tell(event: ExecutionEvent, before: Told | undefined): void {
 		const { type, actor, executionId } = event;
-		const suspensionId = String(event.suspensionId ?? "");
+		const suspensionId = String(("suspensionId" in event && event.suspensionId) || "");
 		// What it means to others in a flow happens in the same step.
 		const isOwn = before?.lifecyclePhase === "suspended" || event.flowId === undefined;
 		if (actor === "suspension_timeout" && isOwn) {

@@ -5,13 +5,13 @@ import { Violation } from "./violation.ts";
 
 /** Work stays with its tenant, and goes to its tenant's workers only: in this world those give its name as their own. */
 export function checkTenant(event: ExecutionEvent, next: ExecutionRecord, before: ExecutionRecord | undefined): void {
-	const { type, executionId, workerId } = event;
+	const { type, executionId } = event;
 	if (before && before.namespace !== next.namespace)
 		throw new Violation(`${executionId} went from ${before.namespace} to ${next.namespace}`);
 	if (event.namespace !== undefined && event.namespace !== next.namespace)
 		throw new Violation(`${executionId} of ${next.namespace}: ${type} is told as of ${event.namespace}`);
-	if ((type === "claimed" || type === "granted") && workerId !== next.namespace)
-		throw new Violation(`${executionId} of ${next.namespace} was ${type} by a worker of ${workerId}`);
+	if ((type === "claimed" || type === "granted") && event.workerId !== next.namespace)
+		throw new Violation(`${executionId} of ${next.namespace} was ${type} by a worker of ${event.workerId}`);
 }
 
 /** What an execution was while a list was read. */

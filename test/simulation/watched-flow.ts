@@ -93,9 +93,13 @@ export class WatchedFlow {
 		else if (event.type === "replayed") delete member.end;
 		else if (event.type === "blocked" && event.reason === "waiting_for_children") delete member.end;
 		if (!end) return;
-		const isSpared = end === "cancelled" && event.source === "flow" && SPARED.test(String(event.reason));
+		const isSpared = event.type === "cancelled" && event.source === "flow" && SPARED.test(String(event.reason));
 		if (isSpared) this.#checkMaySpare(member);
-		this.#end(member, { end: isSpared ? "spared" : end, epoch: event.epoch, reason: event.reason });
+		this.#end(member, {
+			end: isSpared ? "spared" : end,
+			epoch: "epoch" in event ? event.epoch : undefined,
+			reason: "reason" in event ? event.reason : undefined,
+		});
 	}
 
 	#end(member: KnownMember, end: KnownEnd): void {

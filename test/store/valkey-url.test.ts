@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { withoutPassword } from "../../src/cli/settings/values.ts";
 import { isStoreUrl } from "../../src/store/open.ts";
+import { withoutPassword } from "../../src/store/shown-url.ts";
 import { partitionTags, SLOTS, slotOf } from "../../src/store/valkey/slots.ts";
 import { parseValkeyUrl } from "../../src/store/valkey/url.ts";
 

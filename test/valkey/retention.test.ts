@@ -6,7 +6,7 @@ import { FlowFabric, type SubmitItem } from "../../src/index.ts";
 import { storeTraffic } from "../conformance/store-traffic.ts";
 import { sharedCluster } from "../servers/valkey-cluster.ts";
 import { hasValkey, sharedValkey } from "../servers/valkey-server.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 const EXECUTIONS = Number(process.env.FF_AUDIT_EXECUTIONS ?? 2000);
 const RETENTION_MS = 60_000;

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FlowFabric } from "../../src/index.ts";
 import { openBackend } from "../../src/library/open.ts";
-import { startServer } from "../../src/server/server.ts";
+import { serveEngine } from "../../src/server/server.ts";
 import { hasValkey, ownStore, sharedValkey } from "../servers/valkey-server.ts";
 
 /** A server of its own on the store, and a client of it. */
 async function serve(url: string) {
 	const local = await openBackend(url, { partitions: 8 });
-	const server = await startServer({
+	const server = await serveEngine({
 		engine: local.engine,
 		backendFor: (caller) => local.as(caller),
 		port: 0,

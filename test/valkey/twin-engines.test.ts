@@ -5,7 +5,7 @@ import type { Store } from "../../src/store/port.ts";
 import { blobKeysOf, recordsOf } from "../conformance/scanned.ts";
 import { storeTraffic } from "../conformance/store-traffic.ts";
 import { type StoreRow, stores, TestClock } from "../conformance/stores.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { Commands, type Sent } from "./random-commands.ts";
 
 const COMMANDS = Number(process.env.FF_HISTORY_COMMANDS ?? 5000);

@@ -123,9 +123,11 @@ describe("what a handler throws", () => {
 		});
 	});
 
-	it("RetryAfter without a policy fails the execution", async () => {
-		const { execution } = await throwing(new RetryAfter(10), {});
-		expect(execution.publicState).toBe("failed");
+	it("RetryAfter asks for another try without a policy too, three times", async () => {
+		const { stage, id, execution } = await throwing(new RetryAfter(500, "busy"), {});
+		expect(execution).toMatchObject({ publicState: "delayed", delayUntil: stage.clock.now() + 500, retries: 1 });
+		for (let n = 0; n < 4; n++) await stage.clock.advance(500);
+		expect(await stage.backend.executions.get(id)).toMatchObject({ publicState: "failed", retries: 3 });
 	});
 
 	for (const ms of [100.7, -5, Number.NaN, Number.POSITIVE_INFINITY]) {

@@ -147,7 +147,7 @@ describe("registration", () => {
 		const backend = withRegistry(stage.backend, { remove: () => Promise.reject(unavailable()) });
 		const worker = await stage.run(() => {}, {}, backend);
 		await worker.stop();
-		expect(stage.log.some((line) => line.startsWith("warn leaving the registry failed"))).toBe(true);
+		expect(stage.log.some((line) => line.startsWith("warn unregistering failed"))).toBe(true);
 		expect(await listed(stage)).toHaveLength(1);
 		await stage.clock.advance(30_000);
 		expect(await listed(stage)).toEqual([]);

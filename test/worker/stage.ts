@@ -9,7 +9,7 @@ import {
 	type Logger,
 } from "../../src/index.ts";
 import { Worker, type WorkerOptions } from "../../src/worker/worker.ts";
-import { VirtualClock } from "../virtual-clock.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 /** Something a test opens when it is time; what waits for it goes on. */
 export interface Gate {

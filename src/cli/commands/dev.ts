@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { FlowFabric } from "../../library/flowfabric.ts";
 import { VERSION } from "../../server/version.ts";
+import { withoutPassword } from "../../store/shown-url.ts";
 import { type CommandContext, examples } from "../command-context.ts";
 import { withJson } from "../connection.ts";
 import { type DemoKinds, demoWorker } from "../dev/demo-worker.ts";
@@ -13,7 +14,6 @@ import { serverParts } from "../server-parts.ts";
 import { SERVER_SETTINGS } from "../settings/server-settings.ts";
 import { addFlags, readSettings } from "../settings/setting.ts";
 import { unknownVariables } from "../settings/unknown-variables.ts";
-import { withoutPassword } from "../settings/values.ts";
 import { askedToStop, closeInTime } from "../stopping.ts";
 import type { Terminal } from "../terminal.ts";
 

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
+import { printFailureDetail } from "../format/failure.ts";
 import { oneLine, printFields } from "../format/table.ts";
 
 export function addExplain(program: Command, context: CommandContext): void {
@@ -17,6 +18,7 @@ export function addExplain(program: Command, context: CommandContext): void {
 			if (flags.json) return terminal.json(told);
 			terminal.print(`${id} ${terminal.style("bold", told.publicState)}`);
 			for (const reason of told.reasons) terminal.print(`  ${oneLine(reason)}`);
+			if (told.failure?.detail) printFailureDetail(terminal, told.failure.detail);
 			terminal.print();
 			const { position, workers, lane, missingCapabilities, suspension } = told;
 			printFields(terminal, [

@@ -3,6 +3,7 @@ import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { MisuseError } from "../exit-codes.ts";
 import { printExecution } from "../format/execution.ts";
+import { printFailureDetail } from "../format/failure.ts";
 import { printSteps } from "../format/steps.ts";
 import { printWaitpoints } from "../format/waitpoints.ts";
 import { allPages, WHOLE_PAGE } from "../pages.ts";
@@ -48,6 +49,10 @@ export function addGet(program: Command, context: CommandContext): void {
 			}
 			const execution = await executions.get(id);
 			printExecution(terminal, execution, Date.now());
+			if (execution.failure?.detail) {
+				terminal.print();
+				printFailureDetail(terminal, execution.failure.detail);
+			}
 			if (execution.publicState !== "suspended") return;
 			const open = await waitpoints.list(id);
 			if (open.waitpoints.length === 0) return;

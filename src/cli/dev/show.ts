@@ -22,7 +22,7 @@ export class DemoShow implements DemoWatcher {
 
 	event(event: ExecutionEvent): void {
 		const attempt = event.attempt === undefined ? "" : `attempt ${event.attempt}`;
-		const reason = typeof event["reason"] === "string" ? oneLine(event["reason"]) : "";
+		const reason = "reason" in event && event.reason ? oneLine(event.reason) : "";
 		this.#tell(event.executionId, { event }, event.type, [attempt, reason].filter(Boolean).join(", "));
 	}
 

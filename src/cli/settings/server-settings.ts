@@ -1,9 +1,11 @@
 import { SECRET_ALLOWED, SECRET_HEX } from "../../contract/keys.ts";
 import { PUBLIC_URL_ALLOWED, publicUrl } from "../../contract/public-url.ts";
-import { isStoreUrl, STORE_URLS, shownUrl } from "../../store/open.ts";
+import { LISTEN_ALLOWED, listenAddress } from "../../hosting/listen-address.ts";
+import { isStoreUrl, STORE_URLS } from "../../store/open.ts";
+import { shownUrl } from "../../store/shown-url.ts";
 import type { Setting } from "./setting.ts";
 import { readTokensFile } from "./tokens-file.ts";
-import { address, listOf, oneOf, origins, token, truth, wholeNumber } from "./values.ts";
+import { listOf, oneOf, origins, token, truth, wholeNumber } from "./values.ts";
 
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
 export const LOG_FORMATS = ["json", "pretty"] as const;
@@ -27,8 +29,8 @@ export const SERVER_SETTINGS = {
 		flag: "--listen <host:port>",
 		about: "where the server listens; port 0 takes a free one",
 		byDefault: "127.0.0.1:9090",
-		allowed: "must be host:port with a port from 0 to 65535, as in 127.0.0.1:9090 or [::1]:9090",
-		parse: address,
+		allowed: LISTEN_ALLOWED,
+		parse: listenAddress,
 	},
 	apiToken: {
 		env: "FF_API_TOKEN",

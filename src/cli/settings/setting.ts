@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import { withoutPassword } from "../../store/shown-url.ts";
 import type { Environment } from "../terminal.ts";
-import { withoutPassword } from "./values.ts";
 
 /** One thing that can be set: by a flag, else by the environment, else as it is by default. */
 export interface Setting<T> {

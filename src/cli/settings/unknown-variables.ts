@@ -1,3 +1,4 @@
+import { nearestName } from "../../contract/nearest-name.ts";
 import type { Environment } from "../terminal.ts";
 import { CLIENT_SETTINGS } from "./client-settings.ts";
 import { SERVER_SETTINGS } from "./server-settings.ts";
@@ -15,29 +16,10 @@ export function unknownVariables(env: Environment): string[] {
 	return Object.keys(env)
 		.filter((name) => name.startsWith(PREFIX) && !name.startsWith(OF_TESTS) && !KNOWN.includes(name) && env[name])
 		.sort()
-		.map((name) => `${shown(name)} is set, but no setting has this name; the nearest is ${nearestOf(name)}`);
+		.map(
+			(name) =>
+				`${shown(name)} is set, but no setting has this name; the nearest is ${nearestName(name.toUpperCase(), KNOWN)}`,
+		);
 }
 
 const shown = (name: string): string => (/^[\w.-]{1,100}$/.test(name) ? name : JSON.stringify(name.slice(0, 100)));
-
-function nearestOf(name: string): string {
-	const wanted = name.toUpperCase().slice(0, 100);
-	// One that only lacks its end, or has something behind it, is nearer than any that differs within.
-	const away = (known: string) => (known.startsWith(wanted) || wanted.startsWith(known) ? 1 : distance(wanted, known));
-	const near = KNOWN.map((known) => ({ known, away: away(known) }));
-	return near.reduce((best, next) => (next.away < best.away ? next : best)).known;
-}
-
-/** How many letters must be put in, taken out, or changed to make one text of the other. */
-function distance(a: string, b: string): number {
-	let above = Array.from({ length: b.length + 1 }, (_, n) => n);
-	for (let row = 1; row <= a.length; row++) {
-		const line = [row];
-		for (let column = 1; column <= b.length; column++) {
-			const change = (above[column - 1] as number) + (a[row - 1] === b[column - 1] ? 0 : 1);
-			line.push(Math.min(change, (above[column] as number) + 1, (line[column - 1] as number) + 1));
-		}
-		above = line;
-	}
-	return above[b.length] as number;
-}

@@ -16,19 +16,6 @@ export function truth(text: string): boolean | undefined {
 	return text === "true" ? true : text === "false" ? false : undefined;
 }
 
-export interface Address {
-	host: string;
-	port: number;
-}
-
-/** `host:port`; an IPv6 host stands in brackets. */
-export function address(text: string): Address | undefined {
-	const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/.exec(text);
-	const host = match?.[1] ?? match?.[2];
-	const port = Number(match?.[3]);
-	return host !== undefined && port <= 65_535 ? { host, port } : undefined;
-}
-
 /** Texts separated by commas, each of which must be valid. */
 export function listOf(isValid: (each: string) => boolean): (text: string) => string[] | undefined {
 	return (text) => {
@@ -62,9 +49,4 @@ export function duration(text: string): number | undefined {
 	const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text);
 	const unit = UNITS[match?.[2] ?? "ms"];
 	return match && unit !== undefined ? Math.round(Number(match[1]) * unit) : undefined;
-}
-
-/** A URL for people. Of a store's nothing is left that may be a password: some write it in place of the user. */
-export function withoutPassword(url: string): string {
-	return url.replace(/^((?:valkey|redis)s?:\/\/).*@/is, "$1***@").replace(/^([a-z+]+:\/\/[^/@:]*):.*@/is, "$1:***@");
 }

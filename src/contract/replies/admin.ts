@@ -5,13 +5,13 @@ const optional = Type.Optional;
 
 export const scanner = Type.Object({
 	name: Type.String(),
-	runs: Type.Integer({ minimum: 0, description: "Passes in which it had something to do" }),
-	items: Type.Integer({ minimum: 0, description: "How many things it did" }),
+	runs: Type.Integer({ minimum: 0, description: "Passes that had something to do" }),
+	items: Type.Integer({ minimum: 0, description: "Items it handled" }),
 	errors: count,
-	parked: Type.Integer({ minimum: 0, description: "Items put aside just now because they kept failing" }),
+	parked: Type.Integer({ minimum: 0, description: "Items parked now because they kept failing" }),
 	lastRunAt: optional(at),
 	lastDurationMs: optional(Type.Number()),
-	lagMs: optional(Type.Number({ description: "How long after its time the last item was handled" })),
+	lagMs: optional(Type.Number({ description: "How late the last item was handled" })),
 });
 
 /** Something the engine does on its own, and how that goes. */
@@ -19,8 +19,8 @@ export interface ScannerView extends Static<typeof scanner> {}
 
 export const rotatedSecret = Type.Object({
 	kid: Type.String({ description: "The key that signs from now on" }),
-	previousKid: optional(Type.String({ description: "The key whose place it took" })),
-	previousExpiresAt: optional(Type.Integer({ description: "Until when tokens that key signed are taken" })),
+	previousKid: optional(Type.String({ description: "The key it replaced" })),
+	previousExpiresAt: optional(Type.Integer({ description: "Until when tokens signed by that key are valid" })),
 });
 
 /** What a rotation came to. */
@@ -34,7 +34,7 @@ export const scannersReply = Type.Object({
 				namespaces: optional(Type.Array(Type.String())),
 				tags: optional(Type.Array(Type.String({ description: "key:value" }))),
 			},
-			{ description: "What they are restricted to; left out when they are not" },
+			{ description: "What the scanners are restricted to; left out when they are not" },
 		),
 	),
 });

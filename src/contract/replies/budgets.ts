@@ -6,10 +6,10 @@ const limit = Type.Optional(Type.Integer({ minimum: 1 }));
 
 const dimension = Type.Object({
 	used: count,
-	reserved: Type.Integer({ minimum: 0, description: "Promised to running work and not spent yet" }),
+	reserved: Type.Integer({ minimum: 0, description: "Reserved for running work and not yet spent" }),
 	hard: limit,
 	soft: limit,
-	exhausted: Type.Boolean({ description: "A report was refused, and nothing is admitted until that is cleared" }),
+	exhausted: Type.Boolean({ description: "A report was refused; nothing is admitted until this is cleared" }),
 });
 
 export const budget = Type.Object({
@@ -19,9 +19,9 @@ export const budget = Type.Object({
 	resetEvery: Type.Optional(Type.Union([Type.Integer(), Type.Literal("daily"), Type.Literal("monthly")])),
 	onHard: one(ON_HARD),
 	labels: tags,
-	waiting: Type.Integer({ minimum: 0, description: "Executions that wait for it" }),
+	waiting: Type.Integer({ minimum: 0, description: "Executions waiting for it" }),
 	breachCount: Type.Integer({ minimum: 0, description: "Reports refused" }),
-	softBreachCount: Type.Integer({ minimum: 0, description: "Reports that went over a soft limit" }),
+	softBreachCount: Type.Integer({ minimum: 0, description: "Reports that exceeded a soft limit" }),
 	lastBreachAt: Type.Optional(at),
 	lastBreachDimension: Type.Optional(Type.String()),
 	nextResetAt: Type.Optional(at),
@@ -43,10 +43,12 @@ export interface BudgetPage extends Static<typeof budgetPage> {}
 
 export const usage = Type.Object({
 	outcome: one(["ok", "soft_breach", "hard_breach"]),
-	dimension: Type.Optional(Type.String({ description: "The first whose limit was passed, or would have been" })),
-	current: Type.Optional(Type.Integer({ minimum: 0, description: "What is used of it" })),
+	dimension: Type.Optional(
+		Type.String({ description: "The first dimension whose limit was exceeded, or would have been" }),
+	),
+	current: Type.Optional(Type.Integer({ minimum: 0, description: "How much of it is used" })),
 	limit: Type.Optional(Type.Integer({ minimum: 1 })),
-	duplicate: Type.Boolean({ description: "It had been reported under this dedupKey, and was not counted again" }),
+	duplicate: Type.Boolean({ description: "The report was a repeat under its dedupKey, and was not counted again" }),
 });
 
 /** What became of a report: after a `hard_breach` nothing of it was counted. */
@@ -65,7 +67,7 @@ export interface ReleasedSpend extends Static<typeof releasedSpend> {}
 
 const entry = Type.Object({
 	executionId: Type.Optional(
-		Type.String({ description: "Left out for what no execution, or one that is gone, has spent" }),
+		Type.String({ description: "Left out for usage without an execution, or of one that is gone" }),
 	),
 	dims: amounts,
 	reserved: Type.Optional(amounts),

@@ -9,15 +9,15 @@ export const event = Type.Unsafe<AnyEvent>(
 		{
 			seq: Type.Integer({
 				minimum: 1,
-				description: "1, 2, 3 … within its execution, or among what is told of its flow as a whole",
+				description: "1, 2, 3 … within its execution, or among the events of its flow as a whole",
 			}),
 			at,
 			type: Type.String(),
-			executionId: Type.Optional(Type.String({ description: "Left out of what is told of a flow as a whole" })),
+			executionId: Type.Optional(Type.String({ description: "Left out for events of a flow as a whole" })),
 			namespace: Type.String(),
 			flowId: Type.Optional(Type.String()),
 			attempt: Type.Optional(count),
-			actor: Type.String({ description: "A token's name, a worker instance, or a duty of the engine" }),
+			actor: Type.String({ description: "A token's name, a worker instance, or a background duty of the engine" }),
 		},
 		{ additionalProperties: true },
 	),
@@ -25,7 +25,7 @@ export const event = Type.Unsafe<AnyEvent>(
 
 export const eventPage = Type.Object({
 	events: Type.Array(event),
-	nextCursor: Type.String({ description: "Always there: reading on from it gives what happened since" }),
+	nextCursor: Type.String({ description: "Always present: continue from it to get later events" }),
 });
 
 /** A page of events. `nextCursor` is always there: reading on from it gives what happened since. */

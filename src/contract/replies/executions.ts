@@ -4,13 +4,14 @@ import {
 	ELIGIBILITY_STATES,
 	LIFECYCLE_PHASES,
 	OWNERSHIP_STATES,
+	type PublicState,
 	TERMINAL_OUTCOMES,
 } from "../../kernel/state.ts";
 import { policy } from "../executions.ts";
 import { type Static, Type } from "../schema.ts";
 import { error } from "./errors.ts";
 import { laneState } from "./lanes.ts";
-import { at, attemptType, count, failure, nextCursor, one, publicState, tags } from "./parts.ts";
+import { at, attemptType, count, detailedFailure, nextCursor, one, publicState, tags } from "./parts.ts";
 
 /** What is told of executions. A reply's schema is what the docs show of it, and its type is made from that. */
 
@@ -87,7 +88,7 @@ export const execution = Type.Object({
 	quotas: Type.Array(Type.String()),
 	requiredCapabilities: Type.Array(Type.String()),
 	progress: optional(Type.Object({ percent: optional(Type.Number()), message: optional(Type.String()) })),
-	failure: optional(failure),
+	failure: optional(detailedFailure),
 	cancel: optional(
 		Type.Object({
 			source: one(["operator", "holder", "flow", "budget", "timeout"]),
@@ -102,8 +103,84 @@ export const execution = Type.Object({
 	completedAt: optional(at),
 });
 
-/** An execution as readers see it; `blockingDetail` says for a person why it is not running. */
-export interface Execution extends Static<typeof execution> {}
+/** An execution as the schema has it, before its state is looked at. */
+export interface ExecutionFields extends Static<typeof execution> {}
+
+type CommonFields = Omit<ExecutionFields, "publicState" | "failure" | "cancel" | "completedAt">;
+
+/** Why an attempt failed. */
+export interface Failure extends Static<typeof detailedFailure> {}
+
+/** Who asked for a cancel, when and why. */
+export type Cancel = NonNullable<ExecutionFields["cancel"]>;
+
+/** An execution that has not ended. */
+export interface OpenExecution extends CommonFields {
+	/** What it does now, in a word. */
+	publicState: Exclude<PublicState, EndedState>;
+	/** Why its last attempt failed, if that one is to be retried. */
+	failure?: Failure;
+	/** Set when a cancel was asked for and has not taken effect yet. */
+	cancel?: Cancel;
+	/** Never there: it has not ended. */
+	completedAt?: undefined;
+}
+
+/** An execution that ended with a result. */
+export interface CompletedExecution extends CommonFields {
+	/** It ended well. */
+	publicState: "completed";
+	/** Never there: it ended well. */
+	failure?: undefined;
+	/** A cancel that came too late. */
+	cancel?: Cancel;
+	/** When it ended: Unix milliseconds of the store's clock. */
+	completedAt: number;
+}
+
+/** An execution that failed for good, or whose time ran out. */
+export interface FailedExecution extends CommonFields {
+	/** It failed for good, or its time ran out. */
+	publicState: "failed" | "expired";
+	/** Why. */
+	failure: Failure;
+	/** A cancel that had not taken effect. */
+	cancel?: Cancel;
+	/** When it ended: Unix milliseconds of the store's clock. */
+	completedAt: number;
+}
+
+/** An execution that was cancelled. */
+export interface CancelledExecution extends CommonFields {
+	/** It was cancelled. */
+	publicState: "cancelled";
+	/** Never there: cancelled is not failed. */
+	failure?: undefined;
+	/** Who asked for it, when and why. */
+	cancel: Cancel;
+	/** When it ended: Unix milliseconds of the store's clock. */
+	completedAt: number;
+}
+
+/** A member of a flow that can no longer run, because of how others ended. */
+export interface SkippedExecution extends CommonFields {
+	/** It can no longer run. */
+	publicState: "skipped";
+	/** Why an attempt failed that was made before it was skipped. */
+	failure?: Failure;
+	/** A cancel that had not taken effect. */
+	cancel?: Cancel;
+	/** When it ended: Unix milliseconds of the store's clock. */
+	completedAt: number;
+}
+
+type EndedState = "completed" | "failed" | "cancelled" | "expired" | "skipped";
+
+/**
+ * An execution as readers see it; `blockingDetail` says for a person why it is not running. Checking its `publicState` tells
+ * which of `failure`, `cancel` and `completedAt` are there.
+ */
+export type Execution = OpenExecution | CompletedExecution | FailedExecution | CancelledExecution | SkippedExecution;
 
 export const explanation = Type.Object({
 	id: Type.String(),
@@ -111,17 +188,17 @@ export const explanation = Type.Object({
 	state,
 	summary: Type.String({ description: "The first reason" }),
 	reasons: Type.Array(Type.String(), {
-		description: "What keeps it from running, the foremost first, each naming the holder",
+		description: "What keeps it from running, most important first, each naming the holder",
 	}),
 	lane: Type.Object({ name: Type.String(), state: laneState }),
 	position: optional(
 		Type.Object(
 			{
 				ahead: Type.Integer({
-					description: "How many would be handed out before it to somebody who can serve everything",
+					description: "How many executions a worker that can serve everything would get before it",
 				}),
-				exact: Type.Boolean({ description: "False when counting stopped" }),
-				aheadInKey: optional(Type.Integer({ minimum: 0, description: "Those of its own fairness key among them" })),
+				exact: Type.Boolean({ description: "False when counting stopped early" }),
+				aheadInKey: optional(Type.Integer({ minimum: 0, description: "How many of them have its fairness key" })),
 			},
 			{ description: "Only while it waits to be claimed" },
 		),
@@ -129,7 +206,7 @@ export const explanation = Type.Object({
 	workers: optional(
 		Type.Object(
 			{ live: count, able: count },
-			{ description: "Workers of its namespace, and those that offer what it requires, take its kind and its lane" },
+			{ description: "Live workers of its namespace, and how many of them can serve it" },
 		),
 	),
 	missingCapabilities: optional(Type.Array(Type.String())),
@@ -140,15 +217,16 @@ export const explanation = Type.Object({
 				reason: Type.String(),
 				condition: Type.Unknown(),
 				waitpoints: Type.Array(Type.Object({ id: Type.String(), key: Type.String() })),
-				signals: Type.Integer({ minimum: 0, description: "Signals that have come and count" }),
+				signals: Type.Integer({ minimum: 0, description: "Signals that have arrived and count" }),
 				since: at,
 				timeoutAt: optional(at),
 				timeoutBehavior: optional(Type.String()),
-				escalated: optional(Type.Boolean({ description: "Its timeout has come, and an operator is to decide" })),
+				escalated: optional(Type.Boolean({ description: "Its timeout has passed, and an operator has to decide" })),
 			},
 			{ description: "Only while it is suspended" },
 		),
 	),
+	failure: optional(detailedFailure),
 	examinedAt: at,
 });
 
@@ -161,15 +239,18 @@ export const executionPage = Type.Object({
 });
 
 /** A page of a list; `nextCursor` leads to the next and is left out on the last. */
-export interface ExecutionPage extends Static<typeof executionPage> {}
+export interface ExecutionPage extends Omit<Static<typeof executionPage>, "executions"> {
+	/** Newest first. */
+	executions: Execution[];
+}
 
 export const bulk = Type.Object({
-	done: Type.Integer({ description: "How many it was done to, or had been already" }),
+	done: Type.Integer({ description: "How many were changed, or had been already" }),
 	failed: count,
 	errors: Type.Array(Type.Object({ id: Type.String(), error }), {
-		description: "The first of those that failed, and why",
+		description: "The first failures, with their reasons",
 	}),
-	nextCursor: optional(Type.String({ description: "Left out when all that matched was seen" })),
+	nextCursor: optional(Type.String({ description: "Left out when all matches were handled" })),
 });
 
 /** What one call of a bulk action did; `nextCursor` is left out when all that matched was seen. */
@@ -183,7 +264,7 @@ export const attempt = Type.Object({
 	instanceId: Type.String(),
 	startedAt: at,
 	endedAt: optional(at),
-	failure: optional(failure),
+	failure: optional(detailedFailure),
 	result: optional(Type.Object({ contentType: Type.String(), size: count })),
 });
 

@@ -10,7 +10,7 @@ const counts = Type.Object(
 		(typeof PUBLIC_STATES)[number],
 		ReturnType<typeof Type.Optional<typeof count>>
 	>,
-	{ description: "Members by public state; states that none is in are left out" },
+	{ description: "Members by public state; states without any are left out" },
 );
 
 const cancel = Type.Object({
@@ -68,8 +68,8 @@ export interface FlowNode extends Static<typeof node> {}
 
 const edge = Type.Object({
 	id: Type.String(),
-	from: Type.String({ description: "Key of the node upstream" }),
-	to: Type.String({ description: "Key of the node downstream" }),
+	from: Type.String({ description: "Key of the upstream node" }),
+	to: Type.String({ description: "Key of the downstream node" }),
 	on: one(EDGE_CONDITIONS),
 	passResultAs: Type.Optional(Type.String()),
 	state: one(["pending", "satisfied", "impossible"]),
@@ -85,7 +85,7 @@ export interface FlowView extends Static<typeof flow> {}
 export const createdFlow = Type.Object({
 	id: Type.String(),
 	revision: count,
-	nodes: Type.Record(Type.String(), { description: "Ids of executions by key of node" }),
+	nodes: Type.Record(Type.String(), { description: "Execution ids by node key" }),
 	created: Type.Boolean({ description: "False for a repeat under the same idempotency key" }),
 });
 

@@ -35,12 +35,12 @@ export const lane = Type.Object({
 	state: laneState,
 	agingMs: Type.Number(),
 	depth: Type.Object(depth, {
-		description: "How many executions are in which state; states nothing is in are left out",
+		description: "Executions by public state; states without any are left out",
 	}),
 	oldestWaitingMs: Type.Optional(
 		Type.Integer({
 			minimum: 0,
-			description: "Age, from its creation, of the oldest execution that waits; left out when none does",
+			description: "Age, since its creation, of the oldest waiting execution; left out when none waits",
 		}),
 	),
 	perMinute: Type.Number({ description: "Executions that ended in the last 60 seconds through this engine" }),

@@ -12,8 +12,8 @@ const ended = {
 	executionId: Type.String(),
 	publicState: publicState,
 	size: optional(Type.Integer({ minimum: 0, description: "Bytes of its result" })),
-	result: optional(Type.Unknown({ description: "When it is JSON or text and all of them together are not too large" })),
-	resultBase64: optional(Type.String({ description: "The same when it is bytes" })),
+	result: optional(Type.Unknown({ description: "If it is JSON or text, and all results together are not too large" })),
+	resultBase64: optional(Type.String({ description: "The same, if it is bytes" })),
 	contentType: optional(Type.String()),
 	failure: optional(failure),
 };
@@ -33,7 +33,7 @@ export const addedChild = Type.Object({
 	ok: Type.Boolean(),
 	id: optional(Type.String()),
 	publicState: optional(publicState),
-	created: optional(Type.Boolean({ description: "False when its key was given before" })),
+	created: optional(Type.Boolean({ description: "False when its key was used before" })),
 	error: optional(error),
 });
 
@@ -45,20 +45,24 @@ export const claimed = Type.Object({
 	kind: Type.String(),
 	namespace: Type.String(),
 	lane: Type.String(),
-	input: optional(Type.Unknown({ description: "The payload when it is JSON or text" })),
-	inputBase64: optional(Type.String({ description: "The payload when it is bytes" })),
+	input: optional(Type.Unknown({ description: "The payload, if JSON or text" })),
+	inputBase64: optional(Type.String({ description: "The payload, if bytes" })),
 	contentType: Type.String(),
 	attempt: Type.Object({ index: count, type: attemptType }),
 	lease: Type.Object({ id: Type.String(), epoch: count, expiresAt: at }),
-	stepCount: Type.Integer({ minimum: 0, description: "Steps that are recorded of it" }),
+	stepCount: Type.Integer({ minimum: 0, description: "Number of recorded steps" }),
 	timeouts: optional(
 		Type.Object({ attemptMs: optional(count), queueMs: optional(count), deadlineMs: optional(count) }),
 	),
-	parents: optional(Type.Record(parent, { description: "Of a member of a flow: what its upstreams pass, by name" })),
-	children: optional(
-		Type.Array(child, { description: "Those that it waited for, in the order they were made, until it waits again" }),
+	parents: optional(
+		Type.Record(parent, { description: "For a member of a flow: results that its upstreams pass, by name" }),
 	),
-	signals: Type.Array(signal, { description: "Those that ended its last suspension" }),
+	children: optional(
+		Type.Array(child, {
+			description: "The children it waited for, in the order they were created, until it waits again",
+		}),
+	),
+	signals: Type.Array(signal, { description: "The signals that ended its last suspension" }),
 	tags,
 	flowId: optional(Type.String()),
 	traceparent: optional(Type.String()),
@@ -76,7 +80,7 @@ const action = one(ON_HARD);
 
 const budgetBreach = Type.Object(
 	{ budget: Type.String(), dimension: Type.String(), action },
-	{ description: "A budget that it was admitted under refused a report; with ok false where that ended the lease" },
+	{ description: "A budget it runs under refused a report; ok is false if that ended the lease" },
 );
 
 export const renewed = Type.Object({
@@ -108,7 +112,7 @@ export const notice = Type.Object({
 	leaseId: Type.String(),
 	epoch: count,
 	reason: Type.String(),
-	budget: optional(Type.String({ description: "Of a breach: the budget that refused a report" })),
+	budget: optional(Type.String({ description: "For a breach: the budget that refused a report" })),
 	dimension: optional(Type.String()),
 	action: optional(action),
 });

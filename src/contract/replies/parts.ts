@@ -18,4 +18,12 @@ export const nextCursor = Type.Optional(Type.String({ description: "Left out on 
 
 export const tags = Type.Record(Type.String());
 
-export const failure = Type.Object({ reason: Type.String(), category: Type.String() });
+const why = { reason: Type.String(), category: Type.String() };
+
+export const failure = Type.Object(why);
+
+/** On reads of one execution and of its attempts; lists, events and claims leave the detail out. */
+export const detailedFailure = Type.Object({
+	...why,
+	detail: Type.Optional(Type.String({ description: "Name, stack and causes of what the handler threw; not in lists" })),
+});

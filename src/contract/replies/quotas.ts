@@ -6,9 +6,11 @@ const most = Type.Integer({ minimum: 1 });
 const holder = Type.Object({
 	executionId: Type.String(),
 	leaseId: Type.Optional(Type.String()),
-	grantId: Type.Optional(Type.String({ description: "Instead of leaseId while it is granted and not leased yet" })),
+	grantId: Type.Optional(
+		Type.String({ description: "Instead of leaseId while the execution is granted and not yet leased" }),
+	),
 	suspensionId: Type.Optional(
-		Type.String({ description: "Instead of leaseId while a suspension keeps the slot for the lease to come" }),
+		Type.String({ description: "Instead of leaseId while a suspension keeps the slot for the next lease" }),
 	),
 	since: at,
 });
@@ -26,7 +28,7 @@ const limits = {
 	concurrency: Type.Optional(Type.Object({ max: most, held: count })),
 	holdWhileSuspended: Type.Boolean(),
 	jitterMs: count,
-	waiting: Type.Integer({ minimum: 0, description: "Executions that wait for it" }),
+	waiting: Type.Integer({ minimum: 0, description: "Executions waiting for it" }),
 	createdAt: at,
 };
 
@@ -37,8 +39,8 @@ export interface ListedQuota extends Static<typeof listedQuota> {}
 
 export const quota = Type.Object({
 	...limits,
-	holders: Type.Array(holder, { description: "Who holds a slot, longest first, at most 100" }),
-	holdersMore: Type.Integer({ minimum: 0, description: "How many more there are" }),
+	holders: Type.Array(holder, { description: "Holders of slots, longest first, at most 100" }),
+	holdersMore: Type.Integer({ minimum: 0, description: "How many more holders there are" }),
 });
 
 /** A quota as it is now, and who holds its slots. */

@@ -7,8 +7,8 @@ const optional = Type.Optional;
 
 const described = {
 	name: Type.String(),
-	index: Type.Integer({ minimum: 0, description: "Which of the steps of this name in one run, counted from 0" }),
-	number: Type.Integer({ minimum: 1, description: "Its place among all steps: 1, 2, 3 …" }),
+	index: Type.Integer({ minimum: 0, description: "Position among the steps of this name in one run, from 0" }),
+	number: Type.Integer({ minimum: 1, description: "Position among all steps: 1, 2, 3 …" }),
 	attempt: Type.Integer({ minimum: 0, description: "The attempt that recorded it" }),
 	recordedAt: at,
 	durationMs: count,
@@ -16,7 +16,7 @@ const described = {
 	error: optional(
 		Type.Object(
 			{ reason: Type.String(), category: Type.String() },
-			{ description: "It failed, and runs again the next time" },
+			{ description: "The step failed, and runs again in the next run" },
 		),
 	),
 };
@@ -28,8 +28,8 @@ export interface RecordedStep extends Static<typeof recordedStep> {}
 
 export const step = Type.Object({
 	...described,
-	result: optional(Type.Unknown({ description: "With values: what it returned, when that is JSON" })),
-	resultBase64: optional(Type.String({ description: "With values: what it returned, when that is bytes" })),
+	result: optional(Type.Unknown({ description: "With values: its result, if JSON" })),
+	resultBase64: optional(Type.String({ description: "With values: its result, if bytes" })),
 });
 
 /** A recorded step; with what it returned, if that was asked for. */

@@ -27,7 +27,7 @@ const closing = { closedAt: optional(at), closeReason: optional(one(CLOSE_REASON
 
 const page = {
 	frames: Type.Array(frame),
-	nextFrom: optional(Type.String({ description: "Where to read on; left out at the end" })),
+	nextFrom: optional(Type.String({ description: "Where to continue; left out at the end" })),
 	...closing,
 };
 
@@ -38,9 +38,7 @@ export interface FramePage extends Static<typeof framePage> {}
 
 export const tailedPage = Type.Object({
 	...page,
-	after: optional(
-		Type.String({ description: "Of a page without frames behind the end: where that was, to go on from there" }),
-	),
+	after: optional(Type.String({ description: "On an empty page after end: the current end, to continue from" })),
 });
 
 /** Frames behind a position. */

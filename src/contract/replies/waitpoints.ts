@@ -9,13 +9,15 @@ const optional = Type.Optional;
 export const signal = Type.Object({
 	id: Type.String(),
 	name: Type.String(),
-	waitpoint: optional(Type.String({ description: "The key of the waitpoint it came to" })),
+	waitpoint: optional(Type.String({ description: "The key of the waitpoint it arrived at" })),
 	waitpointId: optional(Type.String()),
-	payload: optional(Type.Unknown({ description: "What it carries when that is JSON or text" })),
-	payloadBase64: optional(Type.String({ description: "What it carries when that is bytes" })),
+	payload: optional(Type.Unknown({ description: "Its payload, if JSON or text" })),
+	payloadBase64: optional(Type.String({ description: "Its payload, if bytes" })),
 	contentType: optional(Type.String()),
 	payloadSize: optional(
-		Type.Integer({ description: "Given instead of the payload where payloads together are over 1 MiB: read it apart" }),
+		Type.Integer({
+			description: "Given instead of the payload when all payloads exceed 1 MiB together: read it separately",
+		}),
 	),
 	source: optional(Type.Object({ type: Type.String(), identity: Type.String() })),
 	category: optional(Type.String()),
@@ -32,8 +34,8 @@ export interface SignalPage extends Static<typeof signalPage> {}
 export const openedWaitpoint = Type.Object({
 	id: Type.String(),
 	key: Type.String(),
-	token: Type.String({ description: "A secret: whoever has it can send signals here" }),
-	callbackUrl: Type.String({ description: "Whatever is posted there is a signal" }),
+	token: Type.String({ description: "A secret: anyone who has it can send signals here" }),
+	callbackUrl: Type.String({ description: "A POST to it sends a signal" }),
 });
 
 /** A waitpoint and how to reach it. */
@@ -64,7 +66,7 @@ export const waitpoint = Type.Object({
 	key: Type.String(),
 	state: one(WAITPOINT_STATES),
 	requiredSignalNames: Type.Array(Type.String()),
-	kid: Type.String({ description: "The key its token is signed with now" }),
+	kid: Type.String({ description: "The key that signs its token now" }),
 	fingerprint: Type.String({ description: "16 hex digits by which its token can be recognised" }),
 	createdAt: at,
 	activatedAt: optional(at),

@@ -38,7 +38,7 @@ type Message = TakeBackCommand["messages"][number];
  */
 export class GuardReconciler implements Scanner {
 	readonly name: "budget_reconciler" | "quota_reconciler";
-	readonly failure = "what is held could not be looked over";
+	readonly failure = "held slots and reservations could not be checked";
 	readonly #options: GuardReconcilerOptions;
 	readonly #rounds = new PartitionRounds(8);
 	/** Where the next pass goes on in ledgers that were not gone through to their end. */

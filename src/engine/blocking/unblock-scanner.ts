@@ -18,7 +18,7 @@ export interface UnblockScannerOptions {
 /** The net under everything that releases work when its cause is gone. */
 export class UnblockScanner implements Scanner {
 	readonly name = "unblock";
-	readonly failure = "blocked work could not be looked over";
+	readonly failure = "blocked work could not be checked";
 	readonly #options: UnblockScannerOptions;
 	readonly #rounds = new PartitionRounds(32);
 

@@ -52,7 +52,7 @@ export class LocalAdmin implements AdminCalls {
 	async *backup(request: BackupRequest = {}): AsyncGenerator<string> {
 		const { engine } = this.#session;
 		engine.refuseIfClosed();
-		this.#refuseBound("a backup holds every namespace");
+		this.#refuseBound("a backup contains every namespace");
 		const { keys = false } = backupRequest.check(request);
 		let snapshot: Snapshot | undefined;
 		try {
@@ -72,7 +72,7 @@ export class LocalAdmin implements AdminCalls {
 	async rotateWaitpointSecret(request: RotateSecretRequest = {}): Promise<RotatedSecret> {
 		const { engine } = this.#session;
 		engine.refuseIfClosed();
-		this.#refuseBound("keys are for every namespace");
+		this.#refuseBound("keys apply to every namespace");
 		const { ok: _, ...rotated } = await engine.keyring.rotate(rotateSecretRequest.check(request));
 		return rotated;
 	}

@@ -19,7 +19,6 @@ import {
 	waitRequest,
 } from "../../contract/executions.ts";
 import type {
-	AttemptView,
 	CreatedItem,
 	Execution,
 	ExecutionEventPage,
@@ -35,12 +34,14 @@ import type { CommandOf } from "../../kernel/kernel.ts";
 import { DEFAULT_GRACE_MS } from "../../kernel/policy.ts";
 import { resultOf } from "../../kernel/reading.ts";
 import { type AttemptRecord, attemptKey } from "../../kernel/records/attempt.ts";
+import type { Attempt } from "../../kernel/records/execution.ts";
 import { hasEnded } from "../../kernel/state.ts";
 import type { LoggedEvent, LogPosition } from "../../store/port.ts";
+import { addDetails } from "../reading/details.ts";
 import { explain } from "../reading/explaining.ts";
 import { findExecutions } from "../reading/listing.ts";
 import { cursorAt, positionIn } from "../reading/log-cursor.ts";
-import { show, showAll } from "../reading/showing.ts";
+import { showAll, showWhole } from "../reading/showing.ts";
 import { attemptView } from "../reading/views.ts";
 import { createCommand } from "../submission.ts";
 import { bulk } from "./bulk.ts";
@@ -75,7 +76,7 @@ export class LocalExecutions implements ExecutionCalls {
 	}
 
 	async get(id: string): Promise<Execution> {
-		return show(this.#session, await this.#session.read(id));
+		return showWhole(this.#session, await this.#session.read(id));
 	}
 
 	async explain(id: string): Promise<Explanation> {
@@ -106,7 +107,7 @@ export class LocalExecutions implements ExecutionCalls {
 		const { timeoutMs = Number.POSITIVE_INFINITY } = waitRequest.check(request);
 		return watch(this.#session, this.#session.watched(id), { timeoutMs, signal }, async (isLast) => {
 			const found = await this.#session.read(id);
-			return isLast || hasEnded(found.record) ? show(this.#session, found) : undefined;
+			return isLast || hasEnded(found.record) ? showWhole(this.#session, found) : undefined;
 		});
 	}
 
@@ -156,17 +157,20 @@ export class LocalExecutions implements ExecutionCalls {
 		const { record, runner } = await this.#session.read(id);
 		const { attempt } = record;
 		if (!attempt) return [];
-		const attempts: AttemptView[] = [];
+		const attempts: Attempt[] = [];
 		for (let from = 0; from < attempt.index; from += ATTEMPTS_AT_ONCE) {
 			const length = Math.min(ATTEMPTS_AT_ONCE, attempt.index - from);
 			const keys = Array.from({ length }, (_, n) => attemptKey(id, from + n));
 			const { records } = await runner.ask((store, partition) => store.read(partition, keys));
 			for (const stored of records) {
 				const ended = stored.version > 0 ? this.#session.decode<AttemptRecord>(stored).attempt : null;
-				if (ended) attempts.push(attemptView(ended));
+				if (ended) attempts.push(ended);
 			}
 		}
-		return [...attempts, attemptView(attempt)];
+		attempts.push(attempt);
+		const shown = attempts.map((one) => ({ view: attemptView(one), failure: one.failure }));
+		await addDetails(runner, id, shown);
+		return shown.map(({ view }) => view);
 	}
 
 	async cancel(id: string, request: CancelRequest = {}) {

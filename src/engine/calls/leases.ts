@@ -67,6 +67,15 @@ function namedIn(item: unknown): string {
 	return typeof executionId === "string" ? executionId.slice(0, MOST_ECHOED) : "";
 }
 
+function detailBytes(detail: string): Uint8Array {
+	const bytes = Buffer.from(detail);
+	if (bytes.byteLength <= protocol.MAX_DETAIL_BYTES) return bytes;
+	throw new FlowFabricError("invalid_input", {
+		message: `detail: ${protocol.DETAIL_ALLOWED}, got ${bytes.byteLength}`,
+		details: { field: "detail" },
+	});
+}
+
 /** The worker protocol on an engine in this process. */
 export class LocalLeases implements LeaseCalls {
 	readonly #session: Session;
@@ -212,12 +221,17 @@ export class LocalLeases implements LeaseCalls {
 	}
 
 	async fail(id: string, request: protocol.FailRequest) {
-		const { category = "error", ...given } = protocol.failRequest.check(request) as Required<protocol.FailRequest>;
+		const {
+			category = "error",
+			detail = "",
+			...given
+		} = protocol.failRequest.check(request) as Required<protocol.FailRequest>;
 		const { ok: _, ...reply } = await this.#session.run("fail", {
 			op: "fail",
 			executionId: id,
 			category,
 			...given,
+			...(detail === "" ? undefined : { detail: detailBytes(detail) }),
 			jitter: this.#session.engine.random(),
 		});
 		return reply;

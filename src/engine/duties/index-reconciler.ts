@@ -35,7 +35,7 @@ export interface IndexReconcilerOptions {
  */
 export class IndexReconciler implements Scanner {
 	readonly name = "index_reconciler";
-	readonly failure = "the index could not be looked over";
+	readonly failure = "the index could not be checked";
 	readonly #options: IndexReconcilerOptions;
 	readonly #mender: IndexMender;
 	/** When a walk of a partition was last finished, by the clock of this process. */
@@ -72,7 +72,7 @@ export class IndexReconciler implements Scanner {
 				failed.add(current.partition);
 				this.#current = undefined;
 				if (!this.#closed)
-					this.#options.onFailure("the index could not be looked over", error, `partition ${current.partition}`);
+					this.#options.onFailure("the index could not be checked", error, `partition ${current.partition}`);
 			}
 			await this.#pause();
 		}

@@ -55,7 +55,7 @@ export class Scanners {
 			// Of what is of no record nobody can say whose it was: anybody may take it out.
 			isOurs: ({ key, record }) => !scannerFilter || !record || isWithin(scannerFilter, key, record),
 			onMended: (partition, entries) => options.onMended(partition, entries),
-			onReport: (mended) => options.faults.report("index entries were mended", undefined, mended, mended.length),
+			onReport: (mended) => options.faults.report("index entries were repaired", undefined, mended, mended.length),
 			onFailure: (about, error, subject) => this.failed("index_reconciler", about, error, subject),
 		});
 		const guards = (["quota", "budget"] as const).map(
@@ -74,7 +74,7 @@ export class Scanners {
 			kernel,
 			isOurs: (namespace) => isOfFilter(scannerFilter, namespace),
 			onFound: (problems) =>
-				options.faults.report("flows are not as their members say", undefined, problems, problems.length),
+				options.faults.report("flows do not match the state of their members", undefined, problems, problems.length),
 		});
 		this.#scanners = [trimmer, options.unblock, ...guards, flows, index];
 		this.#sweep = new Sweep({
@@ -83,7 +83,7 @@ export class Scanners {
 			everyMs: sweepMs,
 			onChanged: (changed) => options.onChanged(changed),
 			afterPass: (changed) => this.#runAll(changed),
-			onFailure: (error) => options.faults.report("the sweep failed and will be made again", error),
+			onFailure: (error) => options.faults.report("the sweep failed and will be repeated", error),
 		});
 	}
 

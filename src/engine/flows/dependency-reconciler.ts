@@ -35,7 +35,7 @@ interface Walk {
  */
 export class DependencyReconciler implements Scanner {
 	readonly name = "dependency_reconciler";
-	readonly failure = "flows could not be looked over";
+	readonly failure = "flows could not be checked";
 	readonly #options: DependencyReconcilerOptions;
 	readonly #rounds = new PartitionRounds(FIRST_LOOKS);
 	/** Walks that are not at their end yet. */

@@ -7,6 +7,7 @@ import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { asValue, unpack } from "../payloads.ts";
 import { readRecords } from "./records.ts";
+import { failureView } from "./views.ts";
 
 /** What other work came to, as somebody is told who waited for it. */
 
@@ -50,7 +51,7 @@ export async function endingViews(
 	return endings.map(({ executionId, state }, n) => {
 		const view: ParentView = { executionId, publicState: state };
 		const failure = failures[n];
-		if (failure) view.failure = failure;
+		if (failure) view.failure = failureView(failure);
 		const result = results[n];
 		return result ? withResult(view, result, carried[n] ?? false, blobOf) : view;
 	});

@@ -13,8 +13,10 @@ import type { Session } from "../calls/session.ts";
 import { openChildren } from "../children/open-children.ts";
 import { openUpstreams } from "../flows/open-upstreams.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
+import { addDetails } from "./details.ts";
 import { guardRefusals } from "./guard-refusals.ts";
 import { readLanes } from "./showing.ts";
+import { failureView } from "./views.ts";
 
 /** Entries counted one by one, and queues of a partition looked into, before a position is told as "at least". */
 const MOST_COUNTED = 10_000;
@@ -41,6 +43,8 @@ export async function explain(session: Session, id: string): Promise<Explanation
 	const children = needed.children ? await openChildren(session, record) : undefined;
 	if (children) facts.children = children;
 	const { reasons, ...explained } = explainRecord(record, facts);
+	const told: Pick<Explanation, "failure"> = record.failure ? { failure: failureView(record.failure) } : {};
+	await addDetails(runner, id, [{ view: told, failure: record.failure }]);
 	return {
 		id,
 		publicState: publicState(record),
@@ -51,6 +55,7 @@ export async function explain(session: Session, id: string): Promise<Explanation
 		...(facts.standing ? { position: facts.standing } : undefined),
 		...(suspension ? { suspension: suspensionView(record, suspension) } : undefined),
 		...explained,
+		...told,
 		examinedAt: now,
 	};
 }

@@ -88,7 +88,7 @@ export async function refuseTooMany(session: Session, guard: GuardName): Promise
 	} catch (error) {
 		if (!(error instanceof FlowFabricError) || error.status !== 404) throw error;
 		const code = kind === "budget" ? "too_many_budgets" : "too_many_quotas";
-		throw new FlowFabricError(code, { message: `the namespace has ${limit} ${kind}s already`, details: { limit } });
+		throw new FlowFabricError(code, { message: `the namespace already has ${limit} ${kind}s`, details: { limit } });
 	}
 }
 

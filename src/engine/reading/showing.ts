@@ -4,6 +4,7 @@ import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import { type LaneRecord, laneDefaults, laneKey } from "../../kernel/records/lane.ts";
 import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
+import { addDetails } from "./details.ts";
 import { executionView } from "./views.ts";
 
 export interface Found {
@@ -13,9 +14,13 @@ export interface Found {
 	lane?: LaneRecord;
 }
 
-export async function show(session: Session, found: Found): Promise<Execution> {
+/** One execution, with what lists leave out. */
+export async function showWhole(session: Session, found: Found): Promise<Execution> {
 	const [shown] = await showAll(session, [found]);
-	return shown as Execution;
+	const view = shown as Execution;
+	const { record, runner } = found;
+	await addDetails(runner, record.id, [{ view, failure: record.failure }]);
+	return view;
 }
 
 export async function showAll(session: Session, found: readonly Found[]): Promise<Execution[]> {

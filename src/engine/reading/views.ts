@@ -1,7 +1,7 @@
-import type { AttemptView, ClaimedExecution, Execution } from "../../contract/replies.ts";
+import type { AttemptView, ClaimedExecution, Execution, ExecutionFields } from "../../contract/replies.ts";
 import { JSON_CONTENT } from "../../kernel/payload.ts";
 import { blockedSince, describeBlocking, stateAt } from "../../kernel/reading.ts";
-import { type Attempt, type ExecutionRecord, partsOf } from "../../kernel/records/execution.ts";
+import { type Attempt, type ExecutionRecord, type Failure, partsOf } from "../../kernel/records/execution.ts";
 import type { LaneRecord } from "../../kernel/records/lane.ts";
 import { publicState } from "../../kernel/state.ts";
 
@@ -10,7 +10,7 @@ import { publicState } from "../../kernel/state.ts";
 export function executionView(record: ExecutionRecord, laneCopy: LaneRecord, now: number): Execution {
 	const { attempt, lease } = record;
 	const blockedAt = blockedSince(record, laneCopy);
-	return {
+	const view: ExecutionFields = {
 		id: record.id,
 		kind: record.kind,
 		namespace: record.namespace,
@@ -45,14 +45,22 @@ export function executionView(record: ExecutionRecord, laneCopy: LaneRecord, now
 		quotas: [...record.quotas],
 		requiredCapabilities: [...record.requiredCapabilities],
 		...(record.progress ? { progress: record.progress } : undefined),
-		...(record.failure ? { failure: record.failure } : undefined),
+		...(record.failure ? { failure: failureView(record.failure) } : undefined),
 		...(record.cancel ? { cancel: record.cancel } : undefined),
 		createdBy: record.createdBy,
 		createdAt: record.createdAt,
 		...(record.startedAt ? { startedAt: record.startedAt } : undefined),
 		...(record.completedAt ? { completedAt: record.completedAt } : undefined),
 	};
+	// The rules see to it that an execution has what belongs to its state.
+	return view as Execution;
 }
+
+/** Its detail is read apart, where it is shown; see `details.ts`. */
+export const failureView = ({ reason, category }: Failure): { reason: string; category: string } => ({
+	reason,
+	category,
+});
 
 export function attemptView(attempt: Attempt): AttemptView {
 	const { endedAt, failure, result } = attempt;
@@ -64,7 +72,7 @@ export function attemptView(attempt: Attempt): AttemptView {
 		instanceId: attempt.instanceId,
 		startedAt: attempt.startedAt,
 		...(endedAt !== undefined ? { endedAt } : undefined),
-		...(failure ? { failure } : undefined),
+		...(failure ? { failure: failureView(failure) } : undefined),
 		...(result ? { result: { contentType: result.contentType ?? JSON_CONTENT, size: result.size } } : undefined),
 	};
 }

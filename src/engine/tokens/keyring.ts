@@ -167,7 +167,7 @@ export class Keyring {
 			await this.#install();
 			record = await this.#stored();
 		}
-		if (!record || !isWhole(record)) throw corruptRecord(KEYRING_KEY, new Error("holds no key that could sign"));
+		if (!record || !isWhole(record)) throw corruptRecord(KEYRING_KEY, new Error("has no key that can sign"));
 		this.#ring = this.#usable(record);
 		this.#seen = changes;
 		this.#readAt = readAt;
@@ -196,7 +196,7 @@ export class Keyring {
 		if (!outcome.ok) throw refusalError(outcome);
 		if (outcome.did === "repaired") onFault("the keyring was incomplete and has been repaired", undefined, outcome.kid);
 		if (outcome.isOther)
-			onFault("the waitpoint secret given is not the stored one, which is used", undefined, outcome.kid);
+			onFault("the given waitpoint secret differs from the stored one; the stored one is used", undefined, outcome.kid);
 	}
 
 	#usable({ current, keys }: KeyringRecord): Ring {

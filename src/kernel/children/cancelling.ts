@@ -1,4 +1,5 @@
-import { cancellation, type Deed, type EventDraft } from "../changing.ts";
+import { cancellation, type Deed } from "../changing.ts";
+import type { EventDraft } from "../events.ts";
 import { DEFAULT_GRACE_MS } from "../policy.ts";
 import { amendExecution, type Cancel, type ExecutionRecord, executionKey } from "../records/execution.ts";
 import { CHILDREN_PER_PAGE, childrenPageKey, familyKey, pageOfChild } from "../records/family.ts";

@@ -1,5 +1,6 @@
-import { begin, type Deed, type EventDraft } from "../changing.ts";
+import { begin, type Deed } from "../changing.ts";
 import { newExecution } from "../creating.ts";
+import type { EventDraft } from "../events.ts";
 import { type Refusal, refuse } from "../outcome.ts";
 import { amendExecution, type ExecutionRecord, executionKey, type Member } from "../records/execution.ts";
 import {

@@ -1,5 +1,5 @@
-import type { Deed, EventDraft } from "../changing.ts";
-import type { EventBody } from "../events.ts";
+import type { Deed } from "../changing.ts";
+import type { EventBody, EventDraft } from "../events.ts";
 import {
 	type FlowProgressRecord,
 	type FlowRecord,

@@ -1,4 +1,5 @@
-import { cancellation, change, type EventDraft } from "../changing.ts";
+import { cancellation, change } from "../changing.ts";
+import type { EventDraft } from "../events.ts";
 import { amendExecution, type Cancel, type ExecutionRecord } from "../records/execution.ts";
 import type { FlowCancel } from "../records/flow.ts";
 import { blocked } from "../state.ts";

@@ -1,4 +1,5 @@
-import { change, type Deed, type EventDraft } from "../changing.ts";
+import { change, type Deed } from "../changing.ts";
+import type { EventDraft } from "../events.ts";
 import type { ExecutionRecord, Member } from "../records/execution.ts";
 import type { Tx } from "../tx.ts";
 import { afterGroup, beforeGroup } from "./members.ts";

@@ -88,10 +88,11 @@ function laterText(fields: LaterFields): string {
 }
 
 function attemptText(attempt: Attempt): string {
-	const { endedAt, usedMs, isRevoked, failure, result } = attempt;
+	const { endedAt, usedMs, releases, isRevoked, failure, result } = attempt;
 	let text = `{"index":${attempt.index},"type":"${attempt.type}","state":"${attempt.state}","workerId":${quotedName(attempt.workerId)},"instanceId":${quotedName(attempt.instanceId)},"startedAt":${attempt.startedAt}`;
 	if (endedAt !== undefined) text += `,"endedAt":${endedAt}`;
 	if (usedMs !== undefined) text += `,"usedMs":${usedMs}`;
+	if (releases !== undefined) text += `,"releases":${releases}`;
 	if (isRevoked !== undefined) text += `,"isRevoked":${isRevoked}`;
 	if (failure !== undefined) text += `,"failure":${JSON.stringify(failure)}`;
 	if (result !== undefined) text += `,"result":${payloadText(result)}`;
@@ -164,6 +165,7 @@ const ATTEMPT_FIELDS = fieldsOf<Required<Attempt>>({
 	startedAt: true,
 	endedAt: true,
 	usedMs: true,
+	releases: true,
 	isRevoked: true,
 	failure: true,
 	result: true,

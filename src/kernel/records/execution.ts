@@ -19,6 +19,8 @@ export type AttemptEnd = "ended_success" | "ended_failure" | "ended_cancelled" |
 export interface Failure {
 	reason: string;
 	category: string;
+	/** The epoch of the lease that told more than fits here: name, stack and causes, kept as bytes of their own. */
+	detailEpoch?: number;
 }
 
 /** One run of the handler. The current one lives inside its execution; ended ones are records of their own. */
@@ -32,6 +34,8 @@ export interface Attempt {
 	endedAt?: number;
 	/** Time spent under leases that are over; `attemptMs` counts this and the live lease, nothing else. */
 	usedMs?: number;
+	/** How often in a row its holders handed it back; see `releases.ts`. */
+	releases?: number;
 	/** Somebody took its lease away. */
 	isRevoked?: true;
 	failure?: Failure;

@@ -1,5 +1,6 @@
-import { begin, type EventDraft } from "../changing.ts";
+import { begin } from "../changing.ts";
 import { type NewExecution, newExecution } from "../creating.ts";
+import type { EventDraft } from "../events.ts";
 import { holderOf, type KeyHolder, keyConflict, keyInUse } from "../idempotency.ts";
 import { type Outcome, refuse } from "../outcome.ts";
 import { DEFAULT_DEDUP_WINDOW_MS } from "../policy.ts";

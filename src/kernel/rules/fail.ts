@@ -1,8 +1,9 @@
 import { type Deed, endAttemptIn, ending, holder, leaseEvent, takeLease } from "../changing.ts";
 import { type Fence, fenceAnswer, firstAnswer } from "../fence.ts";
 import type { Outcome } from "../outcome.ts";
+import { detailBlobKey } from "../payload.ts";
 import { type FailureReport, retryDelay } from "../policy.ts";
-import type { ExecutionRecord, LeaseEnd } from "../records/execution.ts";
+import type { ExecutionRecord, Failure, LeaseEnd } from "../records/execution.ts";
 import { delayed, type PublicState } from "../state.ts";
 import { find, notFound, type Target } from "../target.ts";
 import { transition } from "../transition.ts";
@@ -12,6 +13,8 @@ import { endCancelled } from "./cancel.ts";
 export interface FailCommand extends Target, FailureReport {
 	op: "fail";
 	fence?: Fence;
+	/** What else is told of the failure: text as UTF-8. */
+	detail?: Uint8Array;
 	/** A random number in 0..1 for the backoff. */
 	jitter: number;
 }
@@ -24,7 +27,7 @@ export function fail(tx: Tx, command: FailCommand, now: number): FailOutcome {
 	const answer = fenceAnswer(record, command.fence, "fail");
 	if (answer) return answer as FailOutcome;
 	if (record.cancel) return endCancelled(tx, record, "fail", holder(record, now));
-	return endAttempt(tx, record, command, command.jitter, "fail", holder(record, now));
+	return endAttempt(tx, record, command, command.jitter, "fail", holder(record, now), command.detail);
 }
 
 /** An attempt that failed, by its worker's word or by its timeout: the retry policy decides what follows. */
@@ -35,9 +38,14 @@ export function endAttempt(
 	jitter: number,
 	by: LeaseEnd["by"],
 	deed: Deed,
+	detail?: Uint8Array,
 ): FailOutcome {
 	const { now } = deed;
-	const failure = { reason: report.reason, category: report.category };
+	const failure: Failure = { reason: report.reason, category: report.category };
+	if (detail !== undefined && record.lease) {
+		failure.detailEpoch = record.lease.epoch;
+		tx.putBlob({ key: detailBlobKey(record.id, record.lease.epoch), bytes: detail });
+	}
 	const delay = retryDelay(record.policy, record.retries, report, jitter);
 	const retryAt = delay === undefined ? undefined : now + delay;
 	const reply: { publicState: PublicState; retryAt?: number } =
@@ -56,6 +64,6 @@ export function endAttempt(
 	const event = leaseEvent(retryAt === undefined ? "failed" : "retry_scheduled", record);
 	event.reason = failure.reason;
 	event.category = failure.category;
-	if (retryAt !== undefined) event.retryAt = retryAt;
+	if (event.type === "retry_scheduled") event.retryAt = retryAt;
 	return firstAnswer(transition(tx, record, changes, deed, event));
 }

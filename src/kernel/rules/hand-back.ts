@@ -2,6 +2,7 @@ import { holder, leaseEvent, takeLease } from "../changing.ts";
 import { type Fence, fenceAnswer, firstAnswer } from "../fence.ts";
 import type { Outcome } from "../outcome.ts";
 import type { ExecutionRecord } from "../records/execution.ts";
+import { releasedUntil } from "../releases.ts";
 import { delayed, eligible, type PublicState } from "../state.ts";
 import { find, notFound, type Target } from "../target.ts";
 import { transition } from "../transition.ts";
@@ -15,7 +16,7 @@ export interface ReleaseCommand extends Target {
 	fence?: Fence;
 }
 
-export type ReleaseOutcome = Outcome<{ publicState: PublicState }>;
+export type ReleaseOutcome = Outcome<{ publicState: PublicState; delayUntil?: number }>;
 
 export function release(tx: Tx, command: ReleaseCommand, now: number): ReleaseOutcome {
 	const record = find(tx, command);
@@ -24,10 +25,19 @@ export function release(tx: Tx, command: ReleaseCommand, now: number): ReleaseOu
 	if (answer) return answer as ReleaseOutcome;
 	const deed = holder(record, now);
 	if (record.cancel) return endCancelled(tx, record, "release", deed);
+	const event = leaseEvent("lease_released", record);
+	const delayUntil = releasedUntil(record);
+	if (delayUntil > now) {
+		const held: Partial<ExecutionRecord> = delayed("waiting_for_delay", "attempt_interrupted");
+		takeLease(held, record, now, "release", { publicState: "delayed", delayUntil });
+		held.delayUntil = delayUntil;
+		event.delayUntil = delayUntil;
+		return firstAnswer(transition(tx, record, held, deed, event));
+	}
 	const changes: Partial<ExecutionRecord> = eligible("attempt_interrupted");
 	takeLease(changes, record, now, "release", { publicState: "waiting" });
 	changes.eligibleAt = now;
-	return firstAnswer(transition(tx, record, changes, deed, leaseEvent("lease_released", record)));
+	return firstAnswer(transition(tx, record, changes, deed, event));
 }
 
 export interface DelayCommand extends Target {

@@ -1,4 +1,4 @@
-import type { EventDraft } from "../changing.ts";
+import type { EventDraft } from "../events.ts";
 import { type Outcome, refuse } from "../outcome.ts";
 import { executionDefaults } from "../records/execution.ts";
 import { hasTag, MAX_TAGS, MAX_TAGS_CHARS, type Tags, tagsFit } from "../tags.ts";

@@ -1,4 +1,5 @@
-import type { Deed, EventDraft } from "../changing.ts";
+import type { Deed } from "../changing.ts";
+import type { EventDraft } from "../events.ts";
 import { makeId, trustedSlot } from "../ids.ts";
 import { type Outcome, refuse } from "../outcome.ts";
 import type { Blob, Payload } from "../payload.ts";

@@ -1,4 +1,5 @@
-import { type Deed, type EventDraft, ending } from "../changing.ts";
+import { type Deed, ending } from "../changing.ts";
+import type { EventDraft } from "../events.ts";
 import { type ExecutionRecord, partsOf } from "../records/execution.ts";
 import { amend } from "../records/record.ts";
 import type { SuspensionEnd, SuspensionRecord } from "../records/suspension.ts";

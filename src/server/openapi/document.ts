@@ -5,17 +5,17 @@ import { type JsonSchema, NamedSchemas } from "./named-schemas.ts";
 import { refusalResponses, refusalsOf } from "./refusals.ts";
 
 const TAGS = {
-	executions: "Submitting, reading and steering work",
+	executions: "Submitting, reading and controlling work",
 	"worker protocol": "Claiming work and everything done under a lease",
 	waitpoints: "Suspended work, the signals it waits for, and the people who answer",
-	streams: "What handlers tell while they run",
-	flows: "Work that waits for other work, as one graph",
-	lanes: "What waits where",
-	budgets: "What may be spent, who spent it, and what waits for more",
-	quotas: "How much may start within a time, and how much may run at once",
+	streams: "Output of handlers while they run",
+	flows: "Graphs of executions that wait for one another",
+	lanes: "Queues of work",
+	budgets: "Limits on spending, and who spent what",
+	quotas: "Limits on rate and concurrency",
 	events: "Everything that happens in a namespace",
-	administration: "For whoever runs the engine",
-	health: "For whoever runs the server",
+	administration: "For operators of the engine",
+	health: "For operators of the server",
 };
 
 /** The description of every route in OpenAPI 3.1, made from the shapes that also judge the calls. */
@@ -100,7 +100,7 @@ function requestBody({ body, bodyOptional, takesBytes }: Route, schemas: NamedSc
 
 function response(reply: ReplyShape, { streams }: Route, schemas: NamedSchemas): JsonSchema {
 	if (reply === "bytes")
-		return { description: "The bytes, under their own content type", content: { "*/*": { schema: {} } } };
+		return { description: "The bytes, with their own content type", content: { "*/*": { schema: {} } } };
 	if (reply === "nothing") return { description: "No body" };
 	if (reply === "text") return { description: "Text", content: { "text/plain": { schema: { type: "string" } } } };
 	return {

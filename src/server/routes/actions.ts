@@ -14,7 +14,7 @@ export function actionRoutes(): Route[] {
 	return inArea("executions", [
 		{
 			name: "POST /v1/executions/:id/cancel",
-			summary: "Cancel; running work is asked first unless mode is force",
+			summary: "Cancel; running work is asked to stop first unless mode is force",
 			body: shapes.cancelRequest.schema,
 			bodyOptional: true,
 			replies: {
@@ -85,7 +85,7 @@ export function actionRoutes(): Route[] {
 		},
 		{
 			name: "POST /v1/executions/bulk",
-			summary: "Do the same to everything a filter finds, at most 1000 per call",
+			summary: "Apply an action to every execution that a filter finds, at most 1000 per call",
 			body: bulkRequest.schema,
 			replies: { 200: bulk },
 			audit: onMany,

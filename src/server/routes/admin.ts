@@ -10,13 +10,13 @@ export function adminRoutes(context: ServerContext): Route[] {
 	return inArea("administration", [
 		{
 			name: "GET /v1/admin/scanners",
-			summary: "What the engine does on its own, duty by duty",
+			summary: "The engine's background duties, one row each",
 			replies: { 200: replies.scannersReply },
 			handle: ({ principal }) => principal.backend.admin.scanners(),
 		},
 		{
 			name: "POST /v1/admin/backup",
-			summary: "All the store holds as lines of JSON, while work goes on",
+			summary: "Everything in the store as lines of JSON, while work goes on",
 			body: backupRequest.schema,
 			bodyOptional: true,
 			replies: { 200: "text" },
@@ -25,7 +25,7 @@ export function adminRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "POST /v1/admin/rotate-waitpoint-secret",
-			summary: "Let another key sign the tokens of waitpoints; those the former signed are taken for its grace",
+			summary: "Make another key sign waitpoint tokens; tokens of the previous key stay valid for its grace period",
 			body: rotateSecretRequest.schema,
 			bodyOptional: true,
 			replies: { 200: replies.rotatedSecret },

@@ -10,7 +10,7 @@ export function budgetRoutes(): Route[] {
 	return inArea("budgets", [
 		{
 			name: "POST /v1/budgets",
-			summary: "Make a budget; 200 instead of 201 when it exists already with this definition",
+			summary: "Create a budget; 200 instead of 201 when it already exists with this definition",
 			body: shapes.createBudgetRequest.schema,
 			replies: { 200: replies.createdBudget, 201: replies.createdBudget },
 			audit: onNewGuard("budget-create"),
@@ -22,21 +22,21 @@ export function budgetRoutes(): Route[] {
 		},
 		{
 			name: "GET /v1/budgets",
-			summary: "List budgets in the order they were made",
+			summary: "List budgets in the order they were created",
 			query: guardsPageRequest,
 			replies: { 200: replies.budgetPage },
 			handle: ({ principal, query }) => principal.backend.budgets.list(readQuery(query, guardsPageRequest)),
 		},
 		{
 			name: "GET /v1/budgets/:id",
-			summary: "A budget: what is used and promised of each dimension, and how much waits for it",
+			summary: "A budget: what is used and reserved of each dimension, and how many executions wait for it",
 			query: guardRequest,
 			replies: { 200: replies.budget },
 			handle: (request) => request.principal.backend.budgets.get(idOf(request), readQuery(request.query, guardRequest)),
 		},
 		{
 			name: "PATCH /v1/budgets/:id",
-			summary: "Change a budget, at once; a dimension or a limit of null is removed",
+			summary: "Change a budget, at once; null removes a dimension or a limit",
 			query: guardRequest,
 			body: shapes.patchBudgetRequest.schema,
 			replies: { 200: replies.budget },
@@ -50,7 +50,7 @@ export function budgetRoutes(): Route[] {
 		},
 		{
 			name: "DELETE /v1/budgets/:id",
-			summary: "Delete a budget; what waited for it is released",
+			summary: "Delete a budget; executions that waited for it are released",
 			query: guardRequest,
 			replies: { 200: Type.Object({ deleted: Type.Literal(true) }) },
 			audit: onGuard("budget-delete"),
@@ -59,7 +59,7 @@ export function budgetRoutes(): Route[] {
 		},
 		{
 			name: "POST /v1/budgets/:id/usage",
-			summary: "Report what was spent; a report that goes over a hard limit is not counted",
+			summary: "Report usage; a report that exceeds a hard limit is not counted",
 			query: guardRequest,
 			body: shapes.usageRequest.schema,
 			replies: { 200: replies.usage },
@@ -73,7 +73,7 @@ export function budgetRoutes(): Route[] {
 		},
 		{
 			name: "POST /v1/budgets/:id/reset",
-			summary: "Begin a new period now: usage is zero and nothing is exhausted",
+			summary: "Start a new period now: usage is zero and nothing is exhausted",
 			query: guardRequest,
 			body: shapes.resetBudgetRequest.schema,
 			bodyOptional: true,
@@ -88,7 +88,7 @@ export function budgetRoutes(): Route[] {
 		},
 		{
 			name: "POST /v1/budgets/:id/release",
-			summary: "Take back what an execution spent in this period; once, however often it is said",
+			summary: "Take back what an execution spent in this period; repeats take back nothing more",
 			query: guardRequest,
 			body: shapes.releaseSpendRequest.schema,
 			replies: { 200: replies.releasedSpend },

@@ -85,7 +85,7 @@ export function executionRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "GET /v1/executions/:id/wait",
-			summary: "The execution once it has ended, or as it is when the time is over",
+			summary: "The execution once it has ended, or its current state when the timeout passes",
 			query: waitQuery,
 			replies: { 200: replies.execution },
 			waitMs: ({ query }) => (query as { timeoutMs?: unknown }).timeoutMs ?? shapes.MAX_POLL_MS,
@@ -93,7 +93,7 @@ export function executionRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "GET /v1/executions/:id/events",
-			summary: "Its history, oldest first; with Accept: text/event-stream as it happens",
+			summary: "Its events, oldest first; with Accept: text/event-stream live",
 			query: shapes.eventsRequest,
 			replies: { 200: eventPage },
 			waitMs: waitInQuery,
@@ -103,7 +103,7 @@ export function executionRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "GET /v1/executions/:id/explain",
-			summary: "Why it does not run, worked out now: its position, what blocks it, which capability nobody offers",
+			summary: "Why it is not running, worked out live: its position, what blocks it, which capability nobody offers",
 			replies: { 200: replies.explanation },
 			handle: (request) => request.principal.backend.executions.explain(idOf(request)),
 		},

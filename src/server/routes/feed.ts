@@ -12,7 +12,7 @@ export function feedRoutes(context: ServerContext): Route[] {
 	return inArea("events", [
 		{
 			name: "GET /v1/events",
-			summary: "What happened in a namespace since a cursor; with Accept: text/event-stream as it happens",
+			summary: "Events of a namespace since a cursor; with Accept: text/event-stream live",
 			query: feedRequest,
 			replies: { 200: eventPage },
 			waitMs: waitInQuery,

@@ -34,7 +34,7 @@ const cancelQuery = shape(
 		{
 			wait: Type.Optional(
 				Type.Boolean({
-					description: "Answer when every member has been reached (false)",
+					description: "Answer only when the cancel has reached every member (false)",
 					allowed: "must be true or false",
 				}),
 			),
@@ -47,7 +47,7 @@ export function flowRoutes(context: ServerContext): Route[] {
 	return inArea("flows", [
 		{
 			name: "POST /v1/flows",
-			summary: "Make a flow whole, or nothing of it; 200 instead of 201 when its idempotency key led to an earlier one",
+			summary: "Create a flow, all or nothing; 200 instead of 201 when its idempotency key led to an earlier one",
 			body: flowBody,
 			bodyLimit: JOINT_LIMIT,
 			replies: { 200: replies.createdFlow, 201: replies.createdFlow },
@@ -67,13 +67,13 @@ export function flowRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "GET /v1/flows/:id",
-			summary: "A flow with its nodes and edges; no node stands before one it waits for",
+			summary: "A flow with its nodes and edges; each node comes after the nodes it waits for",
 			replies: { 200: replies.flow },
 			handle: (request) => request.principal.backend.flows.get(idOf(request)),
 		},
 		{
 			name: "GET /v1/flows/:id/wait",
-			summary: "The flow once it has ended, or as it is when the time is over, without its nodes and edges",
+			summary: "The flow once it has ended, or its current state when the timeout passes, without its nodes and edges",
 			query: waitQuery,
 			replies: { 200: replies.flowSummary },
 			waitMs: ({ query }) => (query as { timeoutMs?: unknown }).timeoutMs ?? MAX_POLL_MS,
@@ -81,7 +81,7 @@ export function flowRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "GET /v1/flows/:id/events",
-			summary: "What happened to it and its members, oldest first; with Accept: text/event-stream as it happens",
+			summary: "Events of the flow and its members, oldest first; with Accept: text/event-stream live",
 			query: eventsRequest,
 			replies: { 200: eventPage },
 			waitMs: waitInQuery,
@@ -91,7 +91,7 @@ export function flowRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "POST /v1/flows/:id/members",
-			summary: "Add a node to a flow that is not sealed; the same again is 200 and changes nothing",
+			summary: "Add a node to an unsealed flow; an identical repeat is 200 and changes nothing",
 			body: nodeBody,
 			bodyLimit: BODY_LIMIT,
 			replies: { 200: replies.addedMember, 201: replies.addedMember },
@@ -102,7 +102,7 @@ export function flowRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "POST /v1/flows/:id/edges",
-			summary: "Add an edge to a flow that is not sealed; the same again is 200 and changes nothing",
+			summary: "Add an edge to an unsealed flow; an identical repeat is 200 and changes nothing",
 			body: shapes.edgeRequest.schema,
 			replies: { 200: replies.addedEdge, 201: replies.addedEdge },
 			handle: async (request, reply) =>
@@ -110,7 +110,7 @@ export function flowRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "PUT /v1/flows/:id/groups/:node",
-			summary: "Say how many of the edges to a node must be satisfied, and what becomes of the others",
+			summary: "Set how many of the edges to a node must be satisfied, and what happens to the other upstreams",
 			body: shapes.groupRequest.schema,
 			replies: { 200: replies.flowRevision },
 			handle: (request) =>
@@ -122,7 +122,7 @@ export function flowRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "POST /v1/flows/:id/seal",
-			summary: "Take no more members, edges and groups: from then on it can end",
+			summary: "Seal the flow: it accepts no more members, edges or groups, and can end",
 			body: emptyBody.schema,
 			bodyOptional: true,
 			replies: { 200: replies.flowRevision },
@@ -133,7 +133,7 @@ export function flowRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "POST /v1/flows/:id/cancel",
-			summary: "Cancel: no member starts from then on; 202 when it was scheduled, 200 when it is known what came of it",
+			summary: "Cancel; no member starts from then on. 202 when the cancel is scheduled, 200 when its outcome is known",
 			query: cancelQuery,
 			body: shapes.cancelFlowRequest.schema,
 			replies: { 200: replies.cancelledFlow, 202: replies.cancelledFlow },
@@ -143,7 +143,7 @@ export function flowRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "DELETE /v1/flows/:id",
-			summary: "Remove every trace of an ended flow and its members, or of one that was never sealed and has never run",
+			summary: "Remove every trace of an ended flow and its members, or of an unsealed one that never ran",
 			replies: { 200: Type.Object({ deleted: Type.Literal(true) }) },
 			audit: onFlow("flow-delete"),
 			handle: (request) => request.principal.backend.flows.delete(idOf(request)),

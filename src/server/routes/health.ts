@@ -46,7 +46,7 @@ export function healthRoutes(context: ServerContext, { backend, tokens, openMetr
 		},
 		{
 			name: "GET /readyz",
-			summary: "The store answers and takes changes, and the server takes calls",
+			summary: "The store answers and accepts changes, and the server accepts calls",
 			replies: { 200: alive },
 			async handle() {
 				if (context.closing) throw new FlowFabricError("shutting_down");
@@ -56,7 +56,7 @@ export function healthRoutes(context: ServerContext, { backend, tokens, openMetr
 		},
 		{
 			name: "GET /metrics",
-			summary: "For Prometheus; from elsewhere than loopback only with a token, unless opened",
+			summary: "Metrics for Prometheus; open on loopback, elsewhere only with a token unless configured otherwise",
 			replies: { 200: "text" },
 			handle(request, reply) {
 				if (!openMetrics && !isFromHere(request)) refuseOtherRoles(tokens.principalOf(request), READERS);

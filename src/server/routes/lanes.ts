@@ -11,7 +11,7 @@ export function laneRoutes(): Route[] {
 	return inArea("lanes", [
 		{
 			name: "GET /v1/lanes",
-			summary: "State, depth, age and throughput of lanes in which there is something, or that were changed, by name",
+			summary: "State, depth, age and throughput of lanes that hold work or were changed, by name",
 			query: lanesPageRequest,
 			replies: { 200: replies.lanePage },
 			handle: ({ principal, query }) => principal.backend.lanes.list(readQuery(query, lanesPageRequest)),

@@ -11,7 +11,7 @@ import type { ClaimedExecution, CompletedItem } from "../../contract/replies.ts"
 import { Type } from "../../contract/schema.ts";
 import { recordStepRequest } from "../../contract/steps.ts";
 import * as shapes from "../../contract/worker-protocol.ts";
-import { BODY_LIMIT, JOINT_LIMIT, RENEW_LIMIT } from "../bodies.ts";
+import { BODY_LIMIT, FAIL_LIMIT, JOINT_LIMIT, RENEW_LIMIT } from "../bodies.ts";
 import { answerJointly } from "../joint-bodies.ts";
 import { ifUndelivered, PendingCall } from "../pending-call.ts";
 import type { ServerContext } from "../server-context.ts";
@@ -54,7 +54,7 @@ export function leaseRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "POST /v1/grants/:id/accept",
-			summary: "Turn a grant into a lease; said again by the same instance it gives the same lease",
+			summary: "Turn a grant into a lease; a repeat by the same instance gives the same lease",
 			body: shapes.acceptGrantRequest.schema,
 			replies: { 200: replies.claimed },
 			async handle(request, reply) {
@@ -100,26 +100,28 @@ export function leaseRoutes(context: ServerContext): Route[] {
 			name: "POST /v1/executions/:id/fail",
 			summary: "Fail the attempt; the policy decides about a retry",
 			body: shapes.failRequest.schema,
+			bodyLimit: FAIL_LIMIT,
 			replies: { 200: Type.Object({ ...state, retryAt: Type.Optional(Type.Integer()) }) },
 			handle: (request) => request.principal.backend.leases.fail(idOf(request), request.body as never),
 		},
 		{
 			name: "POST /v1/executions/:id/delay",
-			summary: "Give the lease back and go on later with the same attempt",
+			summary: "Give the lease back; the same attempt continues later",
 			body: shapes.delayRequest.schema,
 			replies: { 200: Type.Object({ ...state, delayUntil: Type.Optional(Type.Integer()) }) },
 			handle: (request) => request.principal.backend.leases.delay(idOf(request), request.body as never),
 		},
 		{
 			name: "POST /v1/executions/:id/release",
-			summary: "Hand the work back to its queue at once",
+			summary:
+				"Hand the work back to its queue at once; from the fourth time in a row, after a wait that doubles each time",
 			body: shapes.releaseRequest.schema,
-			replies: { 200: Type.Object(state) },
+			replies: { 200: Type.Object({ ...state, delayUntil: Type.Optional(Type.Integer()) }) },
 			handle: (request) => request.principal.backend.leases.release(idOf(request), request.body as never),
 		},
 		{
 			name: "POST /v1/executions/:id/progress",
-			summary: "Tell how far the work is; what is not given stays",
+			summary: "Report progress; fields that are left out stay as they are",
 			body: shapes.progressRequest.schema,
 			replies: {
 				200: Type.Object({ percent: Type.Optional(Type.Number()), message: Type.Optional(Type.String()) }),
@@ -128,7 +130,7 @@ export function leaseRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "POST /v1/executions/:id/steps",
-			summary: "Record what a step of the handler came to; a result is final",
+			summary: "Record the result or error of a step; a result is final",
 			body: recordStepRequest.schema,
 			bodyLimit: BODY_LIMIT,
 			replies: { 200: recordedStep },
@@ -136,7 +138,7 @@ export function leaseRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "POST /v1/executions/:id/children",
-			summary: "Submit up to 1000 children; each succeeds or fails on its own, and a key given again is the same child",
+			summary: "Submit up to 1000 children; each succeeds or fails on its own, and a repeated key gives the same child",
 			body: childrenBody,
 			bodyLimit: BODY_LIMIT,
 			replies: { 200: Type.Object({ items: Type.Array(replies.addedChild) }) },
@@ -146,21 +148,21 @@ export function leaseRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "POST /v1/executions/:id/wait-children",
-			summary: "Give the lease back until children are done, and go on then with the same attempt",
+			summary: "Give the lease back until children have ended; then the same attempt continues",
 			body: waitChildrenRequest.schema,
 			replies: { 200: Type.Object(state) },
 			handle: (request) => request.principal.backend.leases.waitChildren(idOf(request), request.body as never),
 		},
 		{
 			name: "POST /v1/executions/:id/usage",
-			summary: "Report what this execution spent of a budget; a report that goes over a hard limit is not counted",
+			summary: "Report usage of a budget by this execution; a report that exceeds a hard limit is not counted",
 			body: workerUsageRequest.schema,
 			replies: { 200: usage },
 			handle: (request) => request.principal.backend.leases.usage(idOf(request), request.body as never),
 		},
 		{
 			name: "GET /v1/workers/:instanceId/notices",
-			summary: "An event stream of what this instance must hear at once about work it holds",
+			summary: "An event stream of urgent notices about the work this instance holds",
 			replies: { 200: replies.notice },
 			streams: true,
 			handle: (request, reply) => notices(context, request, reply),
@@ -231,7 +233,10 @@ function handBackIfUndelivered(
 ): void {
 	const { leases } = request.principal.backend;
 	ifUndelivered(reply, () => {
-		log.info({ requestId: request.id, leases: executions.length }, "a claim could not be delivered, handing back");
+		log.info(
+			{ requestId: request.id, leases: executions.length },
+			"the answer to a claim could not be delivered; its leases are handed back",
+		);
 		const releases = executions.map(({ id, lease }) =>
 			leases.release(id, { fence: { leaseId: lease.id, epoch: lease.epoch } }),
 		);
@@ -240,7 +245,7 @@ function handBackIfUndelivered(
 			const [first] = failed;
 			if (!first) return;
 			const figures = { requestId: request.id, leases: failed.length, error: String(first.reason) };
-			log.warn(figures, "leases could not be handed back, they will lapse");
+			log.warn(figures, "leases could not be handed back; they will expire");
 		});
 	});
 }

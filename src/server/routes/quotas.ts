@@ -10,7 +10,7 @@ export function quotaRoutes(): Route[] {
 	return inArea("quotas", [
 		{
 			name: "POST /v1/quotas",
-			summary: "Make a quota; 200 instead of 201 when it exists already with this definition",
+			summary: "Create a quota; 200 instead of 201 when it already exists with this definition",
 			body: shapes.createQuotaRequest.schema,
 			replies: { 200: replies.createdQuota, 201: replies.createdQuota },
 			audit: onNewGuard("quota-create"),
@@ -22,21 +22,21 @@ export function quotaRoutes(): Route[] {
 		},
 		{
 			name: "GET /v1/quotas",
-			summary: "List quotas in the order they were made, without their holders",
+			summary: "List quotas in the order they were created, without their holders",
 			query: guardsPageRequest,
 			replies: { 200: replies.quotaPage },
 			handle: ({ principal, query }) => principal.backend.quotas.list(readQuery(query, guardsPageRequest)),
 		},
 		{
 			name: "GET /v1/quotas/:id",
-			summary: "A quota: how much of it is taken, who holds its slots, and how much waits for it",
+			summary: "A quota: its current use, who holds its slots, and how many executions wait for it",
 			query: guardRequest,
 			replies: { 200: replies.quota },
 			handle: (request) => request.principal.backend.quotas.get(idOf(request), readQuery(request.query, guardRequest)),
 		},
 		{
 			name: "PATCH /v1/quotas/:id",
-			summary: "Change a quota, at once; rate or concurrency of null is removed, but one of them must stay",
+			summary: "Change a quota, at once; null removes rate or concurrency, but one of them must stay",
 			query: guardRequest,
 			body: shapes.patchQuotaRequest.schema,
 			replies: { 200: replies.quota },
@@ -50,7 +50,7 @@ export function quotaRoutes(): Route[] {
 		},
 		{
 			name: "DELETE /v1/quotas/:id",
-			summary: "Delete a quota; what waited for it is released",
+			summary: "Delete a quota; executions that waited for it are released",
 			query: guardRequest,
 			replies: { 200: Type.Object({ deleted: Type.Literal(true) }) },
 			audit: onGuard("quota-delete"),

@@ -17,7 +17,7 @@ export function streamRoutes(context: ServerContext): Route[] {
 	return inArea("streams", [
 		{
 			name: "POST /v1/executions/:id/frames",
-			summary: "Append to the stream of the attempt; frames with a sequence number may be sent again",
+			summary: "Append to the stream of the attempt; frames with a sequence number are safe to send again",
 			body: shapes.appendFramesRequest.schema,
 			bodyLimit: BODY_LIMIT,
 			replies: { 200: replies.appended },
@@ -25,7 +25,7 @@ export function streamRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "GET /v1/executions/:id/attempts/:n/stream",
-			summary: "Frames of a range, oldest first",
+			summary: "A range of frames, oldest first",
 			query: shapes.readFramesRequest,
 			replies: { 200: replies.framePage },
 			handle: (request) =>
@@ -39,7 +39,7 @@ export function streamRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "GET /v1/executions/:id/attempts/:n/stream/tail",
-			summary: "Frames behind one, as soon as there are some; with Accept: text/event-stream as they come",
+			summary: "Frames after a given one, as soon as there are some; with Accept: text/event-stream live",
 			query: shapes.tailFramesRequest,
 			replies: { 200: replies.tailedPage },
 			waitMs: waitInQuery,
@@ -49,7 +49,7 @@ export function streamRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "GET /v1/executions/:id/attempts/:n/summary",
-			summary: "The document that the patches of an attempt come to",
+			summary: "The summary document of an attempt, with all patches applied",
 			replies: { 200: replies.summary },
 			handle: (request) => request.principal.backend.streams.summary(idOf(request), attemptOf(request)),
 		},

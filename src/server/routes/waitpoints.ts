@@ -21,14 +21,14 @@ export function waitpointRoutes(anyone: Calls): Route[] {
 	return inArea("waitpoints", [
 		{
 			name: "GET /v1/waitpoints",
-			summary: "What waits for somebody, across executions, longest first",
+			summary: "Waitpoints at which executions wait, across executions, longest first",
 			query: shapes.inboxRequest,
 			replies: { 200: replies.inboxPage },
 			handle: ({ principal, query }) => principal.backend.waitpoints.inbox(readQuery(query, shapes.inboxRequest)),
 		},
 		{
 			name: "GET /v1/executions/:id/waitpoints",
-			summary: "The open waitpoints of an execution, or all of them, in the order they were made",
+			summary: "The open waitpoints of an execution, or all of them, in the order they were created",
 			query: shapes.waitpointsRequest,
 			replies: { 200: replies.waitpointPage },
 			handle: (request) =>
@@ -45,7 +45,7 @@ export function waitpointRoutes(anyone: Calls): Route[] {
 		},
 		{
 			name: "GET /v1/executions/:id/signals",
-			summary: "Signals an execution has had, in the order they came",
+			summary: "Signals an execution has received, in the order they arrived",
 			query: shapes.signalsRequest,
 			replies: { 200: replies.signalPage },
 			handle: (request) =>
@@ -61,7 +61,7 @@ export function waitpointRoutes(anyone: Calls): Route[] {
 		},
 		{
 			name: "POST /v1/callbacks/:wp",
-			summary: "Whatever is posted here is a signal to the waitpoint; no other token than its own is needed",
+			summary: "The body is sent as a signal to the waitpoint; only the waitpoint's own token is needed",
 			query: callbackQuery,
 			takesBytes: true,
 			bodyLimit: SIGNAL_LIMIT,
@@ -90,7 +90,7 @@ export function waitpointRoutes(anyone: Calls): Route[] {
 		},
 		{
 			name: "POST /v1/executions/:id/resume",
-			summary: "Let suspended work go on, whatever it waits for",
+			summary: "Resume suspended work, whatever it waits for",
 			body: shapes.resumeRequest.schema,
 			bodyOptional: true,
 			replies: { 200: replies.resumed },
@@ -103,7 +103,7 @@ export function waitpointRoutes(anyone: Calls): Route[] {
 		},
 		{
 			name: "POST /v1/executions/:id/suspend",
-			summary: "Let go of the lease until a condition holds; the same attempt goes on then",
+			summary: "Give up the lease until a condition holds; then the same attempt continues",
 			body: shapes.suspendRequest.schema,
 			replies: { 200: replies.suspended },
 			handle(request, reply) {
@@ -113,7 +113,7 @@ export function waitpointRoutes(anyone: Calls): Route[] {
 		},
 		{
 			name: "POST /v1/executions/:id/waitpoints",
-			summary: "Open a waitpoint before anything waits at it; asked for again while it is open it is the same",
+			summary: "Open a waitpoint before suspending; while it is open a repeat gives the same one",
 			body: shapes.createWaitpointRequest.schema,
 			replies: { 200: replies.openedWaitpoint, 201: replies.openedWaitpoint },
 			async handle(request, reply) {

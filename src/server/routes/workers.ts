@@ -10,7 +10,7 @@ export function workerRoutes(): Route[] {
 	return inArea("worker protocol", [
 		{
 			name: "PUT /v1/workers/:instanceId",
-			summary: "Register an instance, or say that it is still there; not heard again it is gone after its ttl",
+			summary: "Register a worker instance, or send its heartbeat; without another it is removed after its ttl",
 			body: registerWorkerRequest.schema,
 			bodyLimit: BODY_LIMIT,
 			replies: { 200: replies.worker },
@@ -18,7 +18,7 @@ export function workerRoutes(): Route[] {
 		},
 		{
 			name: "DELETE /v1/workers/:instanceId",
-			summary: "Take an instance out of the registry",
+			summary: "Remove an instance from the registry",
 			query: workersRequest,
 			replies: { 200: Type.Object({ removed: Type.Boolean() }) },
 			audit: onWorker("worker-remove"),
@@ -27,7 +27,7 @@ export function workerRoutes(): Route[] {
 		},
 		{
 			name: "GET /v1/workers",
-			summary: "Instances registered and heard within their ttl, in the order they came, a page at a time",
+			summary: "Registered instances with a heartbeat within their ttl, in the order they registered",
 			query: workersPageRequest,
 			replies: { 200: replies.workerPage },
 			handle: ({ principal, query }) => principal.backend.workers.list(readQuery(query, workersPageRequest)),

@@ -150,7 +150,10 @@ function checkHeader(header: HeaderLine, format: RecordFormat, line: number): vo
 function checkEnd(told: Counts, found: Counts, line: number): void {
 	for (const name of ["records", "blobs", "events"] as const) {
 		if (told[name] !== found[name]) {
-			throw new ImportError(`the export had ${told[name]} ${name}, but ${found[name]} came: lines are missing`, line);
+			throw new ImportError(
+				`the export had ${told[name]} ${name}, but ${found[name]} were found: lines are missing`,
+				line,
+			);
 		}
 	}
 }
@@ -175,7 +178,7 @@ async function refuseUnlessEmpty(store: Store, { isReplaced }: ImportOptions): P
 			break;
 		}
 		if (!isEmpty)
-			throw new ImportError(`the store is not empty: partition ${partition} holds something; import into a new one`);
+			throw new ImportError(`the store is not empty: partition ${partition} contains data; import into a new store`);
 	}
 	return replaced;
 }

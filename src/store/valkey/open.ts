@@ -98,7 +98,7 @@ async function learnSlots(servers: Servers, { connectMs, now, pause }: Patience)
 	while (!(await servers.refresh())) {
 		if (isDenied(servers.lastError)) throw servers.lastError;
 		if (now() >= deadline) {
-			throw new Error(`the cluster does not tell who has which slots: ${wordsOf(servers.lastError)}`);
+			throw new Error(`the cluster does not say which node has which slots: ${wordsOf(servers.lastError)}`);
 		}
 		await pause(LOOK_AGAIN_MS);
 	}

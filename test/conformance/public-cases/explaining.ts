@@ -22,7 +22,7 @@ export function explainCases(test: PublicCase): void {
 		}
 		const urgent = await scene.create({ lane: "media", priority: 1 });
 		expect((await scene.ff.explain(urgent)).summary).toBe("it is next on lane media, and no worker is registered");
-		expect((await scene.ff.explain(ids[0] as string)).summary).toBe("1 stand before it on lane media");
+		expect((await scene.ff.explain(ids[0] as string)).summary).toBe("1 execution is ahead of it on lane media");
 	});
 
 	test("which capability nobody offers is told live, whether or not anybody has claimed", async (scene) => {
@@ -76,7 +76,7 @@ export function explainCases(test: PublicCase): void {
 	test("who holds it is named: a lease, or a grant", async (scene) => {
 		const held = await scene.start({}, { instanceId: "holder", leaseMs: 5000 });
 		expect((await scene.ff.explain(held.id)).summary).toBe(
-			`it runs on holder, under a lease until ${new Date(scene.now + 5000).toISOString()}`,
+			`it is running on holder, under a lease until ${new Date(scene.now + 5000).toISOString()}`,
 		);
 		const id = await scene.create();
 		await scene.backend.leases.grant({ workerId: "w", instanceId: "lucky", grantTtlMs: 1000 });
@@ -132,10 +132,10 @@ export function explainCases(test: PublicCase): void {
 
 	test("how it ended is told", async (scene) => {
 		const { id } = await scene.finished();
-		expect((await scene.ff.explain(id)).summary).toBe(`it ended well at ${new Date(scene.now).toISOString()}`);
+		expect((await scene.ff.explain(id)).summary).toBe(`it completed at ${new Date(scene.now).toISOString()}`);
 		const other = await scene.start();
 		await scene.backend.leases.fail(other.id, { fence: other.fence, reason: "broken" });
-		expect((await scene.ff.explain(other.id)).summary).toMatch(/^it ended failed at .*: broken$/);
+		expect((await scene.ff.explain(other.id)).summary).toMatch(/^it failed at .*: broken$/);
 	});
 
 	test("work under a fairness key is told what of its key comes before it", async (scene) => {

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { PublicCase } from "../scene.ts";
+import type { PublicCase, Scene } from "../scene.ts";
 
 /** What a holder does without ending its work: hand back, delay, tell progress. */
 export function handBackCases(test: PublicCase): void {
@@ -19,8 +19,73 @@ export function handBackCases(test: PublicCase): void {
 		for (let n = 0; n < 5; n++) {
 			const { fence } = await scene.take();
 			await scene.backend.leases.release(id, { fence });
+			await scene.clock.advance(1000);
 		}
 		expect(await scene.get(id)).toMatchObject({ publicState: "waiting", reclaims: 0 });
+	});
+
+	test("work that is handed back again and again is kept back, twice as long each time, up to 30 s", async (scene) => {
+		const id = await scene.create();
+		const waits: number[] = [];
+		for (let n = 0; n < 14; n++) {
+			const { fence } = await scene.take();
+			const { delayUntil = scene.now } = await scene.backend.leases.release(id, { fence });
+			waits.push(delayUntil - scene.now);
+			await scene.clock.advance(delayUntil - scene.now);
+		}
+		expect(waits).toEqual([0, 0, 0, 100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
+		expect(await scene.get(id)).toMatchObject({ publicState: "waiting", reclaims: 0, retries: 0 });
+	});
+
+	test("work that is kept back says so, and goes on as the same attempt", async (scene) => {
+		const { id, delayUntil } = await handedAround(scene);
+		expect(await scene.state(id)).toEqual({
+			publicState: "delayed",
+			lifecyclePhase: "runnable",
+			ownershipState: "unowned",
+			eligibilityState: "not_eligible_until_time",
+			blockingReason: "waiting_for_delay",
+			terminalOutcome: "none",
+			attemptState: "attempt_interrupted",
+		});
+		const { blockingDetail } = await scene.get(id);
+		expect(blockingDetail).toContain("handed it back 4 times in a row");
+		expect(blockingDetail).toContain(new Date(delayUntil).toISOString());
+		expect((await scene.events(id)).at(-1)).toMatchObject({ type: "lease_released", delayUntil });
+		expect(await scene.claim()).toEqual([]);
+		await scene.clock.advance(100);
+		expect(await scene.take()).toMatchObject({ id, attempt: { index: 0, type: "initial" }, lease: { epoch: 5 } });
+		expect((await scene.get(id)).blockingDetail).toBe("");
+	});
+
+	test("a release that is sent twice is told the same, and counts once", async (scene) => {
+		const { id, fence, delayUntil } = await handedAround(scene);
+		expect(await scene.backend.leases.release(id, { fence })).toEqual({ publicState: "delayed", delayUntil });
+		await scene.clock.advance(100);
+		const again = await scene.take();
+		expect(await scene.backend.leases.release(id, { fence: again.fence })).toEqual({
+			publicState: "delayed",
+			delayUntil: scene.now + 200,
+		});
+	});
+
+	test("work that was held for a while before it was handed back goes on at once", async (scene) => {
+		const { id } = await handedAround(scene);
+		await scene.clock.advance(100);
+		const { fence } = await scene.take();
+		await scene.clock.advance(200);
+		expect(await scene.backend.leases.release(id, { fence })).toEqual({ publicState: "waiting" });
+	});
+
+	test("whatever else a holder does begins the count anew", async (scene) => {
+		const { id } = await handedAround(scene);
+		await scene.clock.advance(100);
+		const { fence } = await scene.take();
+		await scene.backend.leases.delay(id, { fence, delayMs: 10 });
+		expect((await scene.get(id)).blockingDetail).toMatch(/^delayed until/);
+		await scene.clock.advance(10);
+		const again = await scene.take();
+		expect(await scene.backend.leases.release(id, { fence: again.fence })).toEqual({ publicState: "waiting" });
 	});
 
 	test("delayed work goes on later as the same attempt", async (scene) => {
@@ -125,4 +190,17 @@ export function handBackCases(test: PublicCase): void {
 		await scene.backend.leases.complete(id, { fence: again.fence });
 		expect(await scene.get(id)).toMatchObject({ startedAt, completedAt: scene.now });
 	});
+}
+
+/** Work that was just handed back for the fourth time in a row. */
+async function handedAround(scene: Scene) {
+	const id = await scene.create();
+	for (let n = 0; n < 3; n++) {
+		const { fence } = await scene.take();
+		expect(await scene.backend.leases.release(id, { fence })).toEqual({ publicState: "waiting" });
+	}
+	const { fence } = await scene.take();
+	const delayUntil = scene.now + 100;
+	expect(await scene.backend.leases.release(id, { fence })).toEqual({ publicState: "delayed", delayUntil });
+	return { id, fence, delayUntil };
 }

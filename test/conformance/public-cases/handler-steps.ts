@@ -328,7 +328,7 @@ export function handlerStepCases(test: PublicCase): void {
 			expect(reasons).toEqual([expect.any(StepTimeout)]);
 			expect((await scene.get(id)).publicState).toBe("active");
 			await scene.clock.advance(1500);
-			expect((await scene.get(id)).failure).toEqual({
+			expect((await scene.get(id)).failure).toMatchObject({
 				reason: "step slow took longer than 1500 ms",
 				category: "timeout",
 			});

@@ -260,7 +260,7 @@ export function handlerWaitCases(test: PublicCase): void {
 			expect(await scene.ff.result(no)).toMatchObject({ approved: false, by: { identity: "bob" } });
 			const late = await submitted(scene);
 			await scene.clock.advance(HOUR);
-			expect((await scene.get(late)).failure).toEqual({
+			expect((await scene.get(late)).failure).toMatchObject({
 				reason: "approval deploy did not come in time",
 				category: "timeout",
 			});

@@ -21,8 +21,28 @@ export function retryCases(test: PublicCase): void {
 		});
 	});
 
-	test("retryable true changes nothing without a retry policy", async (scene) => {
-		expect(await failWith(scene, undefined, { reason: "broken", retryable: true })).toEqual({ publicState: "failed" });
+	test("retryable true retries without a retry policy too, three times, with the backoff of an empty one", async (scene) => {
+		const waits = await failUntilOver(scene, undefined, { retryable: true });
+		expect(waits).toHaveLength(3);
+		for (const [n, wait] of waits.entries()) {
+			expect(wait).toBeGreaterThanOrEqual(500 * 2 ** n);
+			expect(wait).toBeLessThanOrEqual(1000 * 2 ** n);
+		}
+	});
+
+	test("retryable true with retryAfterMs waits that long, without a retry policy too", async (scene) => {
+		expect(await failUntilOver(scene, undefined, { retryable: true, retryAfterMs: 70 })).toEqual([70, 70, 70]);
+	});
+
+	test("retryable true gives no more retries than the policy", async (scene) => {
+		expect(await failUntilOver(scene, { maxRetries: 1, backoff: fixed }, { retryable: true })).toEqual([1000]);
+		expect(await failUntilOver(scene, { maxRetries: 0 }, { retryable: true })).toEqual([]);
+		expect(await failUntilOver(scene, { nonRetryableCategories: ["error"] }, { retryable: true })).toEqual([]);
+	});
+
+	test("category permanent is not retried without a policy either, whatever retryable says", async (scene) => {
+		const report = { reason: "broken", category: "permanent", retryable: true };
+		expect(await failWith(scene, undefined, report)).toEqual({ publicState: "failed" });
 	});
 
 	test("retryAfterMs changes nothing without a retry policy", async (scene) => {
@@ -192,12 +212,12 @@ async function failWith(scene: Scene, retry: Retry | undefined, report: Report) 
 }
 
 /** Fails until there is no retry any more; returns how long each retry had to wait. */
-async function failUntilOver(scene: Scene, retry: Retry): Promise<number[]> {
+async function failUntilOver(scene: Scene, retry: Retry | undefined, report: Partial<Report> = {}): Promise<number[]> {
 	const waits: number[] = [];
-	const id = await scene.create({ policy: { retry } });
+	const id = await scene.create(retry ? { policy: { retry } } : {});
 	for (;;) {
 		const { fence } = await scene.take();
-		const { publicState, retryAt } = await scene.backend.leases.fail(id, { fence, reason: "broken" });
+		const { publicState, retryAt } = await scene.backend.leases.fail(id, { fence, reason: "broken", ...report });
 		if (publicState === "failed") return waits;
 		const wait = (retryAt ?? Number.NaN) - scene.now;
 		expect((await scene.get(id)).delayUntil).toBe(retryAt);

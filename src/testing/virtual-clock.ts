@@ -1,4 +1,6 @@
-import type { Clock } from "../src/contract/clock.ts";
+// Not the global ones: a test may have put fake timers in their place.
+import { setImmediate } from "node:timers";
+import type { Clock } from "../contract/clock.ts";
 
 interface Timer {
 	at: number;
@@ -15,13 +17,19 @@ const QUIET_TURNS = 5;
  * `settle` waits for them by watching an engine, never by sleeping.
  */
 export class VirtualClock implements Clock {
+	readonly #epoch: number;
 	#time = 0;
 	#order = 0;
 	#timers: Timer[] = [];
 	#busy: () => boolean = () => false;
+	#nextEvent: () => Promise<number> = async () => 0;
+
+	constructor(epoch = EPOCH) {
+		this.#epoch = epoch;
+	}
 
 	/** The store's time. */
-	readonly now = (): number => EPOCH + this.#time;
+	readonly now = (): number => this.#epoch + this.#time;
 
 	monotonic(): number {
 		return this.#time;
@@ -44,18 +52,31 @@ export class VirtualClock implements Clock {
 		this.#busy = isBusy;
 	}
 
+	/**
+	 * Lets time pass over routine, such as heartbeats, which then happens once and late: nothing that matters happens
+	 * before the moment that `nextEvent` tells.
+	 */
+	skipRoutine(nextEvent: () => Promise<number>): void {
+		this.#nextEvent = nextEvent;
+	}
+
 	/** Lets time pass, firing timers in order and letting each take its effect before the next. */
 	async advance(ms: number): Promise<void> {
+		await this.advanceWhile(ms, () => true);
+	}
+
+	/** The same, but stops as soon as `goesOn` says no; says whether all of the time has passed. */
+	async advanceWhile(ms: number, goesOn: () => boolean): Promise<boolean> {
 		await this.settle();
 		const until = this.#time + ms;
-		for (;;) {
-			const next = this.#next();
-			if (!next || next.at > until) break;
-			this.#time = Math.max(this.#time, next.at);
+		while (goesOn()) {
+			const next = Math.max(this.#next()?.at ?? until, (await this.#nextEvent()) - this.#epoch);
+			const isLast = next >= until;
+			this.#time = isLast ? until : Math.max(this.#time, next);
 			await this.settle();
+			if (isLast) return true;
 		}
-		this.#time = until;
-		await this.settle();
+		return false;
 	}
 
 	/** Fires what is due now and waits until nothing goes on any more. */

@@ -1,0 +1,19 @@
+import { FlowFabricError } from "./errors.ts";
+import { nearestName } from "./nearest-name.ts";
+
+/** A mistyped option would otherwise be taken for one that was left out. */
+export function refuseUnknownOptions(what: string, options: unknown, known: readonly string[]): void {
+	if (typeof options !== "object" || options === null || Array.isArray(options))
+		throw new FlowFabricError("invalid_input", {
+			message: `options: must be an object of options of ${what}`,
+			details: { field: "options" },
+		});
+	for (const name of Object.keys(options)) {
+		if (known.includes(name)) continue;
+		const shown = name.length > 64 ? `${name.slice(0, 64)}…` : name;
+		throw new FlowFabricError("invalid_input", {
+			message: `${shown}: is not an option of ${what}; did you mean ${nearestName(name, known)}?`,
+			details: { field: shown },
+		});
+	}
+}

@@ -1,0 +1,177 @@
+import { FlowFabricError } from "../contract/errors.ts";
+import { refuseUnknownOptions } from "../contract/option-names.ts";
+import { LocalBackend } from "../engine/local-backend.ts";
+import { FlowFabric } from "../library/flowfabric.ts";
+import { type OpenOptions, openBackend } from "../library/open.ts";
+import type { AnyKinds } from "../library/submission.ts";
+import type { ServerLog } from "../server/log.ts";
+import type { ServerOptions, TokenEntry } from "../server/options.ts";
+import { POOLS, type PoolName } from "../server/pools.ts";
+import { serveEngine } from "../server/server.ts";
+import { withoutPassword } from "../store/shown-url.ts";
+import { LISTEN_ALLOWED, type ListenAddress, listenAddress } from "./listen-address.ts";
+
+/** What the engine is told when the server opens its store itself. */
+type EngineOptions = Omit<OpenOptions, "actor" | "testClock">;
+
+export interface StartServerOptions<K extends AnyKinds = AnyKinds> extends EngineOptions {
+	/** The store to open and to close with the server (`sqlite:./flowfabric.db`). */
+	store?: string;
+	/** What was opened in this process already, instead of `store`; it stays open when the server closes. */
+	ff?: FlowFabric<K>;
+	/** Where to listen (`127.0.0.1:9090`); port 0 takes a free one. Without a token only a loopback address is accepted. */
+	listen?: string | ListenAddress;
+	/** One token with the role admin: 16 characters or more. */
+	token?: string;
+	/** Tokens by their SHA-256, each with a name, a role and perhaps a namespace. */
+	tokens?: readonly TokenEntry[];
+	/** Origins whose pages may call the API; none unless given. */
+	corsOrigins?: readonly string[];
+	/** Shows `/metrics` to everyone, not only on loopback and to tokens (false). */
+	openMetrics?: boolean;
+	/** Serves `/docs` and `/openapi.json` (true). */
+	docs?: boolean;
+	/** Most calls of a kind that may wait at the same time, by pool (1024; 64 reads of streams, 4 large bodies, 2 backups). */
+	pools?: Partial<Record<PoolName, number>>;
+	/** Most open connections (8192). */
+	maxConnections?: number;
+	/** How long a request may take to arrive and to be answered (30000); a wait it asks for comes on top. */
+	requestTimeoutMs?: number;
+	/** How long an idle connection is kept (72000). */
+	keepAliveMs?: number;
+	/** Silence after which a stream of events is sent a comment (15000). */
+	heartbeatMs?: number;
+	/** How long `close()` lets calls finish (15000). */
+	graceMs?: number;
+	/** A pino logger, such as `makeLog` makes; nothing is logged without it. */
+	log?: ServerLog;
+}
+
+export interface StartedServer<K extends AnyKinds = AnyKinds> {
+	/** Such as `http://127.0.0.1:9090`. */
+	readonly url: string;
+	/** The engine behind the server, in this process: submits and workers need no connection. */
+	readonly ff: FlowFabric<K>;
+	/** Stops listening, lets calls finish, then stops the workers of `ff` and closes it, unless it was given. */
+	close(): Promise<void>;
+}
+
+const DEFAULT_STORE = "sqlite:./flowfabric.db";
+const DEFAULT_LISTEN = "127.0.0.1:9090";
+
+const ENGINE_OPTIONS = [
+	"partitions",
+	"retentionMs",
+	"sweepMs",
+	"scanners",
+	"waitpointSecretHex",
+	"waitpointGraceMs",
+	"publicUrl",
+	"onFault",
+] as const satisfies readonly (keyof EngineOptions)[];
+
+/** Options that the server below has too. */
+const PASSED_ON = [
+	"tokens",
+	"corsOrigins",
+	"openMetrics",
+	"docs",
+	"pools",
+	"maxConnections",
+	"requestTimeoutMs",
+	"keepAliveMs",
+	"heartbeatMs",
+	"graceMs",
+	"log",
+] as const satisfies readonly (keyof StartServerOptions & keyof ServerOptions)[];
+
+const OPTIONS: readonly (keyof StartServerOptions)[] = [
+	"store",
+	"ff",
+	"listen",
+	"token",
+	...PASSED_ON,
+	...ENGINE_OPTIONS,
+];
+
+/**
+ * Starts a server in this process, as `flowfabric serve` does, on a store or on what was opened already. Every option is
+ * checked first. Calls are answered from the moment this resolves.
+ */
+export async function startServer<K extends AnyKinds = AnyKinds>(
+	options: StartServerOptions<K> = {},
+): Promise<StartedServer<K>> {
+	refuseUnknownOptions("startServer", options, OPTIONS);
+	refuseUnknownOptions("pools", options.pools ?? {}, Object.keys(POOLS));
+	const { host, port } = addressIn(options.listen ?? DEFAULT_LISTEN);
+	const { ff, backend, isOurs } = await fabricIn(options);
+	try {
+		const { token } = options;
+		const server = await serveEngine({
+			engine: backend.engine,
+			backendFor: (caller) => backend.as(caller),
+			host,
+			port,
+			...(token === undefined ? undefined : { adminToken: token }),
+			...given(options, PASSED_ON),
+			...(isOurs ? { storeName: withoutPassword(options.store ?? DEFAULT_STORE) } : undefined),
+		});
+		let closed: Promise<void> | undefined;
+		const close = async () => {
+			await server.close();
+			if (isOurs) await ff.close();
+		};
+		return { url: server.address, ff, close: () => (closed ??= close()) };
+	} catch (error) {
+		if (isOurs) await ff.close();
+		throw inOurWords(error);
+	}
+}
+
+interface Fabric<K extends AnyKinds> {
+	ff: FlowFabric<K>;
+	backend: LocalBackend;
+	/** It was opened here, and is closed here. */
+	isOurs: boolean;
+}
+
+async function fabricIn<K extends AnyKinds>(options: StartServerOptions<K>): Promise<Fabric<K>> {
+	const { ff, store = DEFAULT_STORE } = options;
+	if (ff === undefined) {
+		const backend = await openBackend(store, given(options, ENGINE_OPTIONS));
+		return { ff: new FlowFabric<K>(backend), backend, isOurs: true };
+	}
+	const foreign = (["store", ...ENGINE_OPTIONS] as const).find((name) => options[name] !== undefined);
+	if (foreign !== undefined) throw invalid(foreign, "says how to open a store, and ff is open already");
+	if (!(ff instanceof FlowFabric && ff.backend instanceof LocalBackend))
+		throw invalid("ff", "must come from FlowFabric.open: a server needs an engine in its own process");
+	return { ff, backend: ff.backend, isOurs: false };
+}
+
+/** The options of these names that were given. */
+function given<T, const N extends readonly (keyof T)[]>(options: T, names: N): Pick<T, N[number]> {
+	const entries = names.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]);
+	return Object.fromEntries(entries) as Pick<T, N[number]>;
+}
+
+function addressIn(listen: string | ListenAddress): ListenAddress {
+	const address = typeof listen === "string" ? listenAddress(listen) : listen;
+	if (!address || typeof address.host !== "string" || address.host === "") throw invalid("listen", LISTEN_ALLOWED);
+	return address;
+}
+
+/** The server below knows some options by other names. */
+const OUR_NAMES: Readonly<Record<string, string>> = {
+	host: "listen",
+	port: "listen",
+	adminToken: "token",
+};
+
+function inOurWords(error: unknown): unknown {
+	if (!(error instanceof FlowFabricError) || error.code !== "invalid_input") return error;
+	const name = OUR_NAMES[String(error.details["field"])];
+	return name === undefined ? error : invalid(name, error.message.replace(/^[^:]+: /, ""));
+}
+
+const invalid = (field: string, problem: string): FlowFabricError =>
+	new FlowFabricError("invalid_input", { message: `${field}: ${problem}`, details: { field } });
