@@ -1,13 +1,13 @@
 import type { Command } from "commander";
 import { FlowFabricError } from "../contract/errors.ts";
 import { EXIT_CODES, type ExitName } from "./exit-codes.ts";
-import type { Environment, Terminal } from "./terminal.ts";
+import type { Environment, Input, Terminal } from "./terminal.ts";
 
 /** What every command is given: where to speak, what is set, and how it says how it ended. */
 export interface CommandContext {
 	readonly terminal: Terminal;
 	readonly env: Environment;
-	readonly stdin: AsyncIterable<Uint8Array>;
+	readonly stdin: Input;
 	/** Calls back once, when the process is asked to end (Ctrl-C, SIGTERM); a second signal ends it at once. */
 	onStop(listener: () => void): () => void;
 	/** How the command ended, when it did not throw. */
@@ -34,6 +34,8 @@ export function describeError(error: unknown): { line: string; body: Record<stri
 		return { line: `${message} (${code})`, body: { code, message, retryable, details } };
 	}
 	const { name, message } = error instanceof Error ? error : { name: "Error", message: String(error) };
-	const [firstLine = name] = message.replace(/^error: /, "").split("\n");
-	return { line: firstLine, body: { code: name, message: firstLine, retryable: false } };
+	// What is not known comes with a second line that says what was probably meant.
+	const [firstLine = name, suggestion = ""] = message.replace(/^error: /, "").split("\n");
+	const line = /^\(Did you mean/.test(suggestion) ? `${firstLine} ${suggestion}` : firstLine;
+	return { line, body: { code: name, message: line, retryable: false } };
 }

@@ -22,6 +22,11 @@ export function withJson(command: Command): Command {
 	return command.option("--json", "machine-readable: one JSON document, or JSON lines where answers stream");
 }
 
+/** For commands that list ids. */
+export function withFullIds(command: Command): Command {
+	return command.option("--full-ids", "ids whole on a terminal, too; in a pipe and with --json they always are");
+}
+
 /** Does `work` with a connection to the server, and parts with it whatever happens. */
 export async function atServer<T>(
 	context: CommandContext,

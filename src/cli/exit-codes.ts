@@ -11,6 +11,7 @@ export const EXIT_CODES = {
 	unreachable: { code: 5, about: "the server or its store cannot be reached, or is not ready" },
 	unsuccessful: { code: 6, about: "the work ended, but not successfully (failed, cancelled, expired, skipped)" },
 	timeout: { code: 7, about: "the work had not ended when the time to wait was over" },
+	stopped: { code: 8, about: "stopped by you before all was done: a question answered with no, or Ctrl-C" },
 } as const;
 
 export type ExitName = keyof typeof EXIT_CODES;

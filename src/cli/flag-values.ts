@@ -1,9 +1,10 @@
 import { InvalidArgumentError } from "commander";
-import { DURATION_ALLOWED, duration, wholeNumber } from "./settings/values.ts";
+import { DURATION_ALLOWED, duration, lacksUnit, unitAsked, wholeNumber } from "./settings/values.ts";
 
 /** How flags of commands are read; commander names the flag in front of what these complain about. */
 
 export function durationFlag(text: string): number {
+	if (lacksUnit(text)) throw new InvalidArgumentError(unitAsked(text));
 	const value = duration(text);
 	if (value === undefined) throw new InvalidArgumentError(DURATION_ALLOWED);
 	return value;
@@ -25,6 +26,13 @@ export function timeFlag(text: string): number {
 	const at = /^\d{10,}$/.test(text) ? Number(text) : Date.parse(text);
 	if (Number.isNaN(at))
 		throw new InvalidArgumentError("must be a time such as 2026-01-31T12:00:00Z, or an age such as 2h");
+	return at;
+}
+
+/** Unix milliseconds from a date or a number, for what is yet to come. */
+export function momentFlag(text: string): number {
+	const at = /^\d{10,}$/.test(text) ? Number(text) : Date.parse(text);
+	if (Number.isNaN(at)) throw new InvalidArgumentError("must be a time such as 2026-01-31T12:00:00Z");
 	return at;
 }
 

@@ -77,8 +77,9 @@ class Picture {
 		this.#terminal = terminal;
 	}
 
-	show(lines: readonly string[], isLast: boolean): void {
+	show(drawn: readonly string[], isLast: boolean): void {
 		const { rows } = this.#terminal;
+		const lines = drawn.flatMap((line) => this.#terminal.wrapped(line));
 		const room = rows === undefined || isLast ? lines.length : Math.max(1, rows - 2);
 		if (this.#height > 0) this.#terminal.write(`\u001b[${this.#height}A\u001b[J`);
 		const shown = lines.slice(0, room);

@@ -3,7 +3,7 @@ import { MAX_AMOUNT } from "../contract/guards.ts";
 import type { Execution } from "../contract/replies.ts";
 import type { FlowFabric } from "../library/flowfabric.ts";
 import { asksServer, type ServerFlags } from "./connection.ts";
-import { duration, wholeNumber } from "./settings/values.ts";
+import { duration, lacksUnit, unitAsked, wholeNumber } from "./settings/values.ts";
 
 /** What the commands about budgets and quotas have in common. */
 export interface GuardFlags extends ServerFlags {
@@ -61,6 +61,7 @@ export const listFlag = (text: string, before: string[] = []): string[] => [...b
 /** `daily`, `monthly`, a length of time, or `none`. */
 export function resetFlag(text: string): number | "daily" | "monthly" | typeof NONE {
 	if (text === NONE || text === "daily" || text === "monthly") return text;
+	if (lacksUnit(text)) throw new InvalidArgumentError(unitAsked(text));
 	const every = duration(text);
 	if (every === undefined) throw new InvalidArgumentError("must be daily, monthly, none, or a time such as 1h");
 	return every;
@@ -70,6 +71,7 @@ export function resetFlag(text: string): number | "daily" | "monthly" | typeof N
 export function rateFlag(text: string): { max: number; windowMs: number } | typeof NONE {
 	if (text === NONE) return text;
 	const [count = "", window = ""] = text.split("/");
+	if (lacksUnit(window)) throw new InvalidArgumentError(`the time ${unitAsked(window)}`);
 	const max = limit(count);
 	const windowMs = duration(window);
 	if (max === undefined || windowMs === undefined)

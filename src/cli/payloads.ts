@@ -1,5 +1,6 @@
 import { isJson, isText } from "../contract/content-types.ts";
 import type { Bytes } from "../contract/replies.ts";
+import { harmless } from "./format/text.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Payloads in a JSON document, named as the API names them. */
@@ -17,5 +18,5 @@ export function writePayload(terminal: Terminal, { bytes, contentType }: Bytes):
 	if (!terminal.isTTY) return terminal.write(bytes);
 	if (!isJson(contentType) && !isText(contentType))
 		return terminal.print(`(${bytes.byteLength} bytes of ${contentType}; send them into a file or a pipe)`);
-	terminal.print(Buffer.from(bytes).toString());
+	terminal.write(`${harmless(Buffer.from(bytes).toString())}\n`);
 }

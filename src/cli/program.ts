@@ -3,30 +3,38 @@ import { VERSION } from "../server/version.ts";
 import { type AddCommand, type CommandContext, describeError, exitCodeHelp } from "./command-context.ts";
 import { addApprovals } from "./commands/approvals.ts";
 import { addApprove } from "./commands/approve.ts";
+import { addAttempts } from "./commands/attempts.ts";
+import { addBackup } from "./commands/backup.ts";
 import { addBench } from "./commands/bench.ts";
 import { addBudgets } from "./commands/budgets.ts";
 import { addCancel } from "./commands/cancel.ts";
+import { addDelete } from "./commands/delete.ts";
 import { addDev } from "./commands/dev.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addEvents } from "./commands/events.ts";
 import { addExplain } from "./commands/explain.ts";
 import { addFlows } from "./commands/flows.ts";
 import { addGet } from "./commands/get.ts";
+import { addImport } from "./commands/import.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addLanes } from "./commands/lanes.ts";
 import { addList } from "./commands/list.ts";
+import { addPriority } from "./commands/priority.ts";
 import { addQuotas } from "./commands/quotas.ts";
 import { addReplay } from "./commands/replay.ts";
 import { addResume } from "./commands/resume.ts";
+import { addRevoke } from "./commands/revoke.ts";
 import { addServe } from "./commands/serve.ts";
 import { addSignal } from "./commands/signal.ts";
 import { addSubmit } from "./commands/submit.ts";
+import { addTags } from "./commands/tags.ts";
 import { addTail } from "./commands/tail.ts";
 import { addWait } from "./commands/wait.ts";
 import { addWorkers } from "./commands/workers.ts";
-import { EXIT_CODES, type ExitName, exitNameOf } from "./exit-codes.ts";
+import { EXIT_CODES, type ExitName, exitNameOf, MisuseError } from "./exit-codes.ts";
+import { SHORTENED } from "./format/ids.ts";
 import { unknownVariables } from "./settings/unknown-variables.ts";
-import { type Environment, type Output, Terminal } from "./terminal.ts";
+import { type Environment, type Input, type Output, Terminal } from "./terminal.ts";
 
 /** Every command there is, in the order `--help` shows them. A new area is one file and one line here. */
 const COMMANDS: readonly AddCommand[] = [
@@ -38,9 +46,14 @@ const COMMANDS: readonly AddCommand[] = [
 	addWait,
 	addTail,
 	addEvents,
+	addAttempts,
 	addExplain,
 	addCancel,
 	addReplay,
+	addDelete,
+	addPriority,
+	addTags,
+	addRevoke,
 	addApprovals,
 	addApprove,
 	addSignal,
@@ -51,6 +64,8 @@ const COMMANDS: readonly AddCommand[] = [
 	addBudgets,
 	addQuotas,
 	addKeys,
+	addBackup,
+	addImport,
 	addDoctor,
 	addBench,
 ];
@@ -62,7 +77,7 @@ const LOGGING = new Set(["serve", "dev"]);
 export interface World {
 	stdout: Output;
 	stderr: Output;
-	stdin: AsyncIterable<Uint8Array>;
+	stdin: Input;
 	env: Environment;
 	onStop(listener: () => void): () => void;
 }
@@ -112,8 +127,19 @@ export function makeProgram(context: CommandContext): Command {
 		})
 		.addHelpText("after", exitCodeHelp());
 	for (const add of COMMANDS) add(program, context);
-	program.hook("preAction", (_, command) => warn(command, context));
+	program.hook("preAction", (_, command) => {
+		context.terminal.fullIds = command.optsWithGlobals()["fullIds"] === true;
+		warn(command, context);
+		refuseShortened(command.args);
+	});
 	return program;
+}
+
+/** No server can tell which of all its ids ends like that. */
+function refuseShortened(args: readonly string[]): void {
+	const short = args.find((each) => SHORTENED.test(each));
+	if (short !== undefined)
+		throw new MisuseError(`${short} is shortened for the screen; list with --full-ids to copy it whole`);
 }
 
 /** Of settings that are misspelt; a server says so in its log. */

@@ -1,4 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { styleText } from "node:util";
+import { cutText, harmless, textWidth, wrapText } from "./format/text.ts";
 
 /** The part of a stream that the command line needs; a test gives its own. */
 export interface Output {
@@ -8,10 +10,21 @@ export interface Output {
 	rows?: number;
 }
 
+export interface Input extends AsyncIterable<Uint8Array> {
+	isTTY?: boolean;
+}
+
 export type Environment = Record<string, string | undefined>;
 export type Style = Parameters<typeof styleText>[0];
 
-const ERASE_LINE = "\r\u001b[K";
+const ESCAPE = "\u001b";
+const ERASE_LINE = `\r${ESCAPE}[K`;
+/**
+ * Stands for the escape character in colours until a line is written. Everything else in a line that could colour or move
+ * is what somebody wrote, and is made harmless. It differs in every process, so nobody can write it beforehand.
+ */
+const OWN_ESCAPE = `<${randomUUID()}>`;
+const OWN_COLOUR = new RegExp(`${OWN_ESCAPE}\\[[\\d;]*m`, "g");
 const DEFAULT_COLUMNS = 100;
 const DEFAULT_ROWS = 24;
 
@@ -25,6 +38,8 @@ export class Terminal {
 	readonly #colours: boolean;
 	readonly #errColours: boolean;
 	#status = "";
+	/** Whether somebody wants ids whole on a screen, too. */
+	fullIds = false;
 
 	constructor(out: Output, err: Output, env: Environment) {
 		this.#out = out;
@@ -61,46 +76,68 @@ export class Terminal {
 		return this.#err;
 	}
 
-	print(line = ""): void {
-		this.#hideStatus();
-		this.#out.write(`${line}\n`);
-		this.#showStatus();
+	/** Whether ids are shortened: only for a person, who did not ask for whole ones. */
+	get shortensIds(): boolean {
+		return this.isTTY && !this.fullIds;
 	}
 
+	/** One line, or several; whatever users wrote in it is harmless. A terminal gets it wrapped at words. */
+	print(line = "", { hang }: { hang?: number } = {}): void {
+		this.#put(this.#out, this.wrapped(line, hang).join("\n"));
+	}
+
+	/** A line as `print` breaks it, for what must know how high it is. */
+	wrapped(line: string, hang?: number): string[] {
+		return wrapped(line, this.columns, hang);
+	}
+
+	/** As it is: nobody looks after what is in it. */
 	write(bytes: string | Uint8Array): void {
 		this.#hideStatus();
 		this.#out.write(bytes);
 	}
 
+	/** Not wrapped: a document is to be copied. What is escaped in it reads as the same text. */
 	json(value: unknown): void {
-		this.print(JSON.stringify(value, undefined, this.isTTY ? 2 : undefined));
+		this.#put(this.#out, JSON.stringify(value, undefined, this.isTTY ? 2 : undefined));
 	}
 
 	/** One document of a stream of them. */
 	jsonLine(value: unknown): void {
-		this.print(JSON.stringify(value));
+		this.#put(this.#out, JSON.stringify(value));
 	}
 
 	note(line: string): void {
+		const columns = this.#err.isTTY ? (this.#err.columns ?? DEFAULT_COLUMNS) : undefined;
+		this.#put(this.#err, wrapped(line, columns).join("\n"));
+	}
+
+	/** Asks for an answer in the same line. */
+	ask(question: string): void {
 		this.#hideStatus();
-		this.#err.write(`${line}\n`);
-		this.#showStatus();
+		this.#err.write(coloured(harmless(question)));
 	}
 
 	/** The line at the bottom that is written over again and again; only for a person. */
 	status(text: string): void {
 		if (!this.moves) return;
 		this.#hideStatus();
-		this.#status = text.slice(0, (this.#err.columns ?? DEFAULT_COLUMNS) - 1);
+		this.#status = cutText(harmless(text), (this.#err.columns ?? DEFAULT_COLUMNS) - 1);
 		this.#showStatus();
 	}
 
 	style(style: Style, text: string): string {
-		return this.#colours ? styleText(style, text, { validateStream: false }) : text;
+		return this.#colours ? ownStyle(style, text) : text;
 	}
 
 	noteStyle(style: Style, text: string): string {
-		return this.#errColours ? styleText(style, text, { validateStream: false }) : text;
+		return this.#errColours ? ownStyle(style, text) : text;
+	}
+
+	#put(output: Output, text: string): void {
+		this.#hideStatus();
+		output.write(`${coloured(harmless(text))}\n`);
+		this.#showStatus();
 	}
 
 	#hideStatus(): void {
@@ -110,6 +147,20 @@ export class Terminal {
 	#showStatus(): void {
 		if (this.#status) this.#err.write(this.#status);
 	}
+}
+
+const ownStyle = (style: Style, text: string): string =>
+	styleText(style, text, { validateStream: false }).replaceAll(ESCAPE, OWN_ESCAPE);
+
+const coloured = (text: string): string => text.replaceAll(OWN_ESCAPE, ESCAPE);
+
+const shownWidth = (text: string): number => textWidth(text.replace(OWN_COLOUR, ""));
+
+function wrapped(text: string, columns: number | undefined, hang?: number): string[] {
+	const lines = text.split("\n");
+	if (columns === undefined) return lines;
+	const how = { widthOf: shownWidth, ...(hang === undefined ? undefined : { hang }) };
+	return lines.flatMap((line) => wrapText(line, columns, how));
 }
 
 function wantsColours(output: Output, env: Environment): boolean {

@@ -1,5 +1,6 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import type { BackupRequest } from "../contract/keys.ts";
 import { isSecret, slotOfKey } from "../kernel/record-types.ts";
 import { exportStore } from "../store/transfer/export.ts";
@@ -12,19 +13,33 @@ import { openStoreAt, recordFormat } from "./open.ts";
 
 /** Writes all of a store to a new file, secrets only with `keys`. The store must not be open elsewhere. */
 export async function exportFile(url: string, path: string, { keys = false }: BackupRequest = {}): Promise<void> {
+	await writeLines(exportLines(url, { keys }), path, keys);
+}
+
+/** What `exportFile` writes; the store is open from the first line asked for until the last. */
+export async function* exportLines(url: string, { keys = false }: BackupRequest = {}): AsyncGenerator<string> {
 	const store = await openStoreAt(url);
 	try {
-		await writeLines(exportStore(store, { ...recordFormat, isLeftOut: (key) => !keys && isSecret(key) }), path, keys);
+		yield* exportStore(store, { ...recordFormat, isLeftOut: (key) => !keys && isSecret(key) });
 	} finally {
 		await store.close();
 	}
 }
 
 /** Takes such a file into an empty store, which may have another number of partitions. */
-export async function importFile(path: string, url: string, options: { partitions?: number } = {}): Promise<Counts> {
+export function importFile(path: string, url: string, options: { partitions?: number } = {}): Promise<Counts> {
+	return importLines(linesOf(createReadStream(path)), url, options);
+}
+
+/** Takes in what such a file holds. */
+export async function importLines(
+	lines: AsyncIterable<string>,
+	url: string,
+	options: { partitions?: number } = {},
+): Promise<Counts> {
 	const store = await openStoreAt(url, options);
 	try {
-		return await importStore(store, linesOf(path), {
+		return await importStore(store, lines, {
 			format: recordFormat,
 			// Made when the store was first opened; what it signed is of nothing that is in there.
 			isReplaced: isSecret,
@@ -38,7 +53,7 @@ export async function importFile(path: string, url: string, options: { partition
 	}
 }
 
-/** Opened with the first line asked for: a reader begins at once, and drops lines that nobody takes yet. */
-async function* linesOf(path: string): AsyncGenerator<string> {
-	yield* createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
+/** Read from the first line asked for: a reader begins at once, and drops lines that nobody takes yet. */
+export async function* linesOf(input: Readable): AsyncGenerator<string> {
+	yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
 }

@@ -46,9 +46,11 @@ test("approvals lists what waits for a person", async () => {
 	const { code, out } = await stage.run(["approvals", "--namespace", namespace]);
 	expect(code).toBe(0);
 	const [head = "", row = "", ...rest] = out.trimEnd().split("\n");
-	expect(head.split(/ {2,}/)).toEqual(["EXECUTION", "KIND", "KEY", "SIGNALS", "SINCE", "TIMEOUT", "DETAIL"]);
+	expect(head.split(/ {2,}/)).toEqual(["SINCE", "WHY", "SIGNALS", "KEY", "KIND", "EXECUTION", "TIMEOUT"]);
 	expect(row).toMatch(
-		new RegExp(`^${id}  refund +boss +approve +(now|\\d.*ago) +in \\d+ min +waiting for approval until`),
+		new RegExp(
+			`^(now|\\d.*ago) +waiting for approval for another \\d+ min.* +approve +boss +refund +${id} +in \\d+ min$`,
+		),
 	);
 	expect(rest).toEqual([]);
 	const page = await stage.json<{ waitpoints: { executionId: string }[] }>(["approvals", "--namespace", namespace]);

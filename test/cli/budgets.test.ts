@@ -42,7 +42,7 @@ describe("budgets", () => {
 		expect((await usage("calls=1", "--dedup-key", "k")).out).toBe("ok\n");
 		expect((await usage("calls=1", "--dedup-key", "k")).out).toBe("ok (was reported already)\n");
 		const list = await stage.run(["budgets", "--namespace", "n"]);
-		expect(list.out).toMatch(/^spent +block +0 +1 +tokens 90\/100 exhausted, calls 2$/m);
+		expect(list.out).toMatch(/^spent +tokens 90\/100 exhausted, calls 2 +0 +1 +block$/m);
 		const shown = (await stage.run(["budgets", "show", "spent", "--namespace", "n"])).out;
 		expect(shown).toMatch(/^refused +1, over a soft limit 0$/m);
 		expect(shown).toMatch(/^tokens +90 +0 +100 +\[█+░+\] 90 % +exhausted$/m);

@@ -12,8 +12,9 @@ async function commandNames(): Promise<string[]> {
 test("docs/cli.md is what --help says (vitest -u writes it anew)", async () => {
 	const names = await commandNames();
 	expect(names).toEqual([
-		..."serve dev submit get list wait tail events explain cancel replay approvals approve signal resume".split(" "),
-		..."flows lanes workers budgets quotas keys doctor bench".split(" "),
+		..."serve dev submit get list wait tail events attempts explain cancel replay delete priority tags".split(" "),
+		..."revoke approvals approve signal resume flows lanes workers budgets quotas keys".split(" "),
+		..."backup import doctor bench".split(" "),
 	]);
 	const parts = [
 		"# Command line",
@@ -31,7 +32,7 @@ test("docs/cli.md is what --help says (vitest -u writes it anew)", async () => {
 });
 
 test("exit codes are numbered once each, from 0", () => {
-	expect(Object.values(EXIT_CODES).map(({ code }) => code)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+	expect(Object.values(EXIT_CODES).map(({ code }) => code)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
 const block = (text: string): string => `\`\`\`text\n${text.trimEnd()}\n\`\`\``;

@@ -52,7 +52,7 @@ describe("flows", () => {
 		await rm(folder, { recursive: true });
 
 		const list = await stage.run(["flows", "--kind", "release"]);
-		expect(list.out).toMatch(new RegExp(`^${id} +release +open +(?:now|.* ago) +1 waiting, 4 waiting_children$`, "m"));
+		expect(list.out).toMatch(new RegExp(`^open +1 waiting, 4 waiting_children +release +${id} +(?:now|.* ago)$`, "m"));
 		await endNext("ci");
 		await endNext("ci");
 		const shown = await stage.run(["flows", "show", id]);

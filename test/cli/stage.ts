@@ -17,6 +17,12 @@ export interface RunOptions {
 	stdin?: string | Uint8Array;
 	/** Whether a person looks on. */
 	tty?: boolean;
+	/** Columns of that person's terminal; 120 without it. */
+	columns?: number;
+	/** Whether that person also types what is on standard input. */
+	types?: boolean;
+	/** When it is typed; at once without it. */
+	typesWhen?: Promise<void>;
 	/** Told what is written to standard output as it is. */
 	onOut?: (all: string) => void;
 	onErr?: (all: string) => void;
@@ -26,7 +32,17 @@ export interface RunOptions {
 
 /** Runs one command line in this process. */
 export async function runHere(args: readonly string[], options: RunOptions = {}): Promise<Said> {
-	const { env = {}, stdin = "", tty = false, onOut = () => {}, onErr = () => {}, stop } = options;
+	const {
+		env = {},
+		stdin = "",
+		tty = false,
+		columns = 120,
+		types = false,
+		typesWhen,
+		onOut = () => {},
+		onErr = () => {},
+		stop,
+	} = options;
 	const said = { out: "", err: "" };
 	const code = await runCommandLine(args, {
 		stdout: {
@@ -34,18 +50,22 @@ export async function runHere(args: readonly string[], options: RunOptions = {})
 				said.out += Buffer.from(chunk as string).toString();
 				onOut(said.out);
 			},
-			...(tty ? { isTTY: true, columns: 120 } : undefined),
+			...(tty ? { isTTY: true, columns } : undefined),
 		},
 		stderr: {
 			write(chunk) {
 				said.err += Buffer.from(chunk as string).toString();
 				onErr(said.err);
 			},
-			...(tty ? { isTTY: true, columns: 120 } : undefined),
+			...(tty ? { isTTY: true, columns } : undefined),
 		},
-		stdin: (async function* () {
-			yield Buffer.from(stdin as string);
-		})(),
+		stdin: Object.assign(
+			(async function* () {
+				await typesWhen;
+				yield Buffer.from(stdin as string);
+			})(),
+			{ isTTY: types },
+		),
 		env,
 		onStop(listener) {
 			stop?.addEventListener("abort", listener, { once: true });

@@ -46,7 +46,10 @@ test("a terminal's line is never longer than the terminal, wherever it is cut", 
 });
 
 test("what others wrote cannot colour the screen, move the cursor or break a line", () => {
-	expect(table([["\u001b[31mred", "1\u0007", "two\nlines\u009b2J"]])[1]).toBe(" [31mred     1   two lines 2J");
+	expect(table([["\u001b[31mred", "1\u0007", "two\nlines\u009b2J"]])[1]).toBe(
+		"\\u001b[31mred  1\\u0007  two lines\\u009b2J",
+	);
+	expect(table([["user\u202etxt.exe", "1", "a\u2066b"]])[1]).toBe("user\\u202etxt.exe      1  a\\u2066b");
 });
 
 test.each([

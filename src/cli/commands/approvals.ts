@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { InboxRequest } from "../../contract/waitpoints.ts";
 import { type CommandContext, examples } from "../command-context.ts";
-import { asksServer, atServer, type ServerFlags } from "../connection.ts";
+import { asksServer, atServer, type ServerFlags, withFullIds } from "../connection.ts";
 import { numberFlag } from "../flag-values.ts";
 import { printInbox } from "../format/waitpoints.ts";
 
@@ -20,7 +20,7 @@ export function addApprovals(program: Command, context: CommandContext): void {
 		.option("--limit <number>", "most on a page", numberFlag(1, 1000))
 		.option("--cursor <cursor>", "go on where the page before this one ended")
 		.option("--all", "every page, one after the other");
-	asksServer(command).action((flags: Flags) =>
+	asksServer(withFullIds(command)).action((flags: Flags) =>
 		atServer(context, flags, async (ff) => {
 			const { terminal } = context;
 			let request = requestOf(flags);

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import type { CreateBudgetRequest, PatchBudgetRequest } from "../../contract/budgets.ts";
 import { ON_HARD } from "../../kernel/records/budget.ts";
 import { type CommandContext, examples } from "../command-context.ts";
-import { asksServer, atServer } from "../connection.ts";
+import { asksServer, atServer, withFullIds } from "../connection.ts";
 import { MisuseError } from "../exit-codes.ts";
 import { numberFlag, tagFlag } from "../flag-values.ts";
 import { printBudget, printBudgets, printLedger, usedText } from "../format/guards.ts";
@@ -39,7 +39,7 @@ export function addBudgets(program: Command, context: CommandContext): void {
 		.summary("list budgets; make, change, spend, reset or look into one")
 		.description("Lists the budgets of a namespace: what is used of each, how much waits for it, when it resets.")
 		.option("--namespace <namespace>", "of this tenant");
-	asksServer(command).action((flags: GuardFlags) =>
+	asksServer(withFullIds(command)).action((flags: GuardFlags) =>
 		atServer(context, flags, async (ff) => {
 			const budgets = await allPages(async (cursor) => {
 				const page = await ff.budgets.list({ ...tenant(flags), ...cursor, limit: WHOLE_PAGE });

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
-import { eventLine } from "../format/event.ts";
+import { printEvent, printSince } from "../format/event.ts";
 import { historyOf } from "../history.ts";
 
 interface Flags extends ServerFlags {
@@ -19,9 +19,12 @@ export function addEvents(program: Command, context: CommandContext): void {
 			const { terminal } = context;
 			let firstAt: number | undefined;
 			for await (const event of historyOf(ff, id, { follow: flags.follow === true })) {
-				firstAt ??= event.at;
 				if (flags.json) terminal.jsonLine(event);
-				else terminal.print(eventLine(terminal, event, firstAt));
+				else {
+					if (firstAt === undefined) printSince(terminal, event.at);
+					firstAt ??= event.at;
+					printEvent(terminal, event, firstAt);
+				}
 			}
 		}),
 	);

@@ -2,7 +2,8 @@ import type { Command } from "commander";
 import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { printFailureDetail } from "../format/failure.ts";
-import { oneLine, printFields } from "../format/table.ts";
+import { printFields } from "../format/table.ts";
+import { oneLine } from "../format/text.ts";
 
 export function addExplain(program: Command, context: CommandContext): void {
 	const command = program

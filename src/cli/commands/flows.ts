@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import type { CancelFlowRequest, CreateFlowRequest } from "../../contract/flows.ts";
 import { CANCEL_POLICIES } from "../../kernel/records/flow.ts";
 import { type CommandContext, examples } from "../command-context.ts";
-import { asksServer, atServer, type ServerFlags } from "../connection.ts";
+import { asksServer, atServer, type ServerFlags, withFullIds } from "../connection.ts";
 import { MisuseError } from "../exit-codes.ts";
 import { durationFlag, numberFlag } from "../flag-values.ts";
 import { showFlow, watchFlow } from "../flow-watch.ts";
@@ -40,7 +40,7 @@ export function addFlows(program: Command, context: CommandContext): void {
 		.option("--kind <kind>", "of this kind")
 		.option("--limit <number>", "most on a page", numberFlag(1, 1000))
 		.option("--cursor <cursor>", "go on where the page before this one ended");
-	asksServer(command).action(({ namespace, kind, limit, cursor, ...flags }: ListFlags) =>
+	asksServer(withFullIds(command)).action(({ namespace, kind, limit, cursor, ...flags }: ListFlags) =>
 		atServer(context, flags, async (ff) => {
 			const page = await ff.flows.list({
 				...(namespace === undefined ? undefined : { namespace }),

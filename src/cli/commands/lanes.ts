@@ -6,10 +6,14 @@ import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { numberFlag } from "../flag-values.ts";
 import { printTable } from "../format/table.ts";
 import { length } from "../format/times.ts";
-import { allPages, WHOLE_PAGE } from "../pages.ts";
+import { allLanes, knownLane } from "../lanes.ts";
 
 interface Flags extends ServerFlags {
 	namespace?: string;
+}
+
+interface ChangeFlags extends Flags {
+	yes?: boolean;
 }
 
 export function addLanes(program: Command, context: CommandContext): void {
@@ -22,25 +26,21 @@ export function addLanes(program: Command, context: CommandContext): void {
 		.option("--namespace <namespace>", "of this tenant");
 	asksServer(command).action(({ namespace, ...flags }: Flags) =>
 		atServer(context, flags, async ({ backend }) => {
-			const tenant = namespace === undefined ? {} : { namespace };
-			const all = await allPages(async (cursor) => {
-				const page = await backend.lanes.list({ ...tenant, ...cursor, limit: WHOLE_PAGE });
-				return { rows: page.lanes, nextCursor: page.nextCursor };
-			});
+			const all = await allLanes(backend, namespace === undefined ? {} : { namespace });
 			if (flags.json) return context.terminal.json({ lanes: all });
 			if (all.length === 0) return context.terminal.note("There is nothing in any lane.");
 			printTable(
 				context.terminal,
 				[
-					{ title: "LANE", cell: ({ lane }) => lane },
+					{ title: "LANE", cell: ({ lane }) => lane, least: 12 },
 					{ title: "STATE", cell: ({ state }) => state },
-					{ title: "PER MINUTE", cell: ({ perMinute }) => String(perMinute), align: "right" },
 					{
 						title: "OLDEST WAITING",
 						cell: ({ oldestWaitingMs }) => (oldestWaitingMs === undefined ? "" : length(oldestWaitingMs)),
 						align: "right",
 					},
-					{ title: "DEPTH", cell: depthText },
+					{ title: "PER MINUTE", cell: ({ perMinute }) => String(perMinute), align: "right" },
+					{ title: "DEPTH", cell: depthText, least: 20 },
 				],
 				all,
 			);
@@ -50,27 +50,33 @@ export function addLanes(program: Command, context: CommandContext): void {
 		const change = command
 			.command(`${name} <lane>`)
 			.summary(summary)
-			.description(`${summary[0]?.toUpperCase()}${summary.slice(1)}.`)
+			.description(`${summary[0]?.toUpperCase()}${summary.slice(1)}. ${OF_UNKNOWN}`)
+			.option("--yes", "also if nobody has used a lane of this name")
 			.option("--namespace <namespace>", "of this tenant");
 		asksServer(change).action((lane: string, _: Flags, self: Command) => {
-			const flags = self.optsWithGlobals<Flags>();
+			const flags = self.optsWithGlobals<ChangeFlags>();
 			return atServer(context, flags, async ({ backend }) => {
+				const before = await knownLane(context, backend, lane, flags);
+				if (before === "no") return;
 				const answer = await backend.lanes[name](lane, tenant(flags));
 				if (flags.json) return context.terminal.json(answer);
 				context.terminal.print(`${answer.lane} ${answer.state}`);
+				if (name === "drain" && before?.state === "paused") context.terminal.print(opened(before));
 			});
 		});
 	}
 	const set = command
 		.command("set <lane>")
 		.summary("change a lane's settings")
-		.description("Changes a lane's settings, for work submitted from then on.")
+		.description(`Changes a lane's settings, for work submitted from then on. ${OF_UNKNOWN}`)
+		.option("--yes", "also if nobody has used a lane of this name")
 		.requiredOption("--aging-ms <ms>", "how much waiting one step of priority is worth", numberFlag(0, MAX_AGING_MS))
 		.option("--namespace <namespace>", "of this tenant");
 	asksServer(set).action((lane: string, _: Flags, self: Command) => {
 		// Flags that the list has too are taken by it, wherever they stand.
-		const { agingMs, ...flags } = self.optsWithGlobals<Flags & { agingMs: number }>();
+		const { agingMs, ...flags } = self.optsWithGlobals<ChangeFlags & { agingMs: number }>();
 		return atServer(context, flags, async ({ backend }) => {
+			if ((await knownLane(context, backend, lane, flags)) === "no") return;
 			const answer = await backend.lanes.update(lane, { agingMs }, tenant(flags));
 			if (flags.json) return context.terminal.json(answer);
 			context.terminal.print(`${answer.lane} ${answer.state}, agingMs ${answer.agingMs}`);
@@ -89,8 +95,18 @@ export function addLanes(program: Command, context: CommandContext): void {
 const CHANGES = [
 	["pause", "hand out nothing any more; answers when that holds everywhere"],
 	["resume", "open a lane that was paused or draining"],
-	["drain", "take no new work, and hand out what is queued"],
+	["drain", "take no new work, and hand out what is queued, also if it was paused"],
 ] as const;
+
+const OF_UNKNOWN = "A lane that nobody has used is asked about, and needs --yes where there is no terminal.";
+
+const QUEUED = ["waiting", "delayed", "rate_limited"] as const;
+
+/** What a paused lane held back now runs, which not everybody expects of an end. */
+function opened({ depth }: LaneView): string {
+	const queued = QUEUED.reduce((sum, state) => sum + (depth[state] ?? 0), 0);
+	return `It was paused. Draining opens it for the ${queued} queued in it; new work is refused.`;
+}
 
 const tenant = ({ namespace }: Flags): { namespace?: string } => (namespace === undefined ? {} : { namespace });
 

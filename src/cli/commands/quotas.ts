@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { PatchQuotaRequest } from "../../contract/quotas.ts";
 import { type CommandContext, examples } from "../command-context.ts";
-import { asksServer, atServer } from "../connection.ts";
+import { asksServer, atServer, withFullIds } from "../connection.ts";
 import { MisuseError } from "../exit-codes.ts";
 import { durationFlag } from "../flag-values.ts";
 import { printQuota, printQuotas } from "../format/guards.ts";
@@ -31,7 +31,7 @@ export function addQuotas(program: Command, context: CommandContext): void {
 		.summary("list quotas; make, change or look into one")
 		.description("Lists the quotas of a namespace: how much of each is taken, and how much waits for it.")
 		.option("--namespace <namespace>", "of this tenant");
-	asksServer(command).action((flags: GuardFlags) =>
+	asksServer(withFullIds(command)).action((flags: GuardFlags) =>
 		atServer(context, flags, async (ff) => {
 			const quotas = await allPages(async (cursor) => {
 				const page = await ff.quotas.list({ ...tenant(flags), ...cursor, limit: WHOLE_PAGE });

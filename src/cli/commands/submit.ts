@@ -4,7 +4,7 @@ import type { CreateRequest } from "../../contract/executions.ts";
 import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { MisuseError } from "../exit-codes.ts";
-import { durationFlag, jsonFlag, numberFlag, tagFlag } from "../flag-values.ts";
+import { durationFlag, jsonFlag, momentFlag, numberFlag, tagFlag } from "../flag-values.ts";
 import { listFlag } from "../guard-flags.ts";
 import { readAll } from "../stdin.ts";
 import { waitAndTell } from "../waiting.ts";
@@ -16,6 +16,11 @@ interface Flags extends ServerFlags {
 	lane?: string;
 	priority?: number;
 	delay?: number;
+	notBefore?: number;
+	capability?: string[];
+	fairnessKey?: string;
+	createdBy?: string;
+	traceparent?: string;
 	idempotencyKey?: string;
 	tag?: Record<string, string>;
 	policy?: CreateRequest["policy"];
@@ -39,12 +44,17 @@ export function addSubmit(program: Command, context: CommandContext): void {
 		.option("--namespace <namespace>", "tenant it belongs to")
 		.option("--priority <number>", "higher runs first", numberFlag(0, 9000))
 		.option("--delay <duration>", "not before this long from now, as in 10s", durationFlag)
+		.option("--not-before <time>", "not before this time, as in 2026-01-31T12:00:00Z", momentFlag)
+		.option("--capability <name>", "what its worker must offer; may be given several times", listFlag)
+		.option("--fairness-key <key>", "whose turn it takes, as a customer's; keys of one priority are served in turn")
 		.option("--idempotency-key <key>", "submitting again under this key gives the first execution")
 		.option("--tag <key=value>", "a tag to find it by; may be given several times", tagFlag)
 		.option("--budget <id>", "a budget that must admit it; may be given several times", listFlag)
 		.option("--quota <id>", "a quota that must admit it; may be given several times", listFlag)
 		.option("--reserve <json>", "what is set aside for it: {budget: {dimension: amount}}", jsonFlag)
 		.option("--policy <json>", "retries, timeouts and the like, as in the API", jsonFlag)
+		.option("--created-by <name>", "who asked for it; else the token's name")
+		.option("--traceparent <context>", "the W3C trace it belongs to")
 		.option("--wait", "wait for its end and say how it ended")
 		.option("--timeout <duration>", "wait no longer than this", durationFlag);
 	asksServer(command).action(async (kind: string, argument: string | undefined, flags: Flags) => {
@@ -64,6 +74,7 @@ export function addSubmit(program: Command, context: CommandContext): void {
 		`flowfabric submit greet '{"name": "world"}' --wait`,
 		"flowfabric submit summarize --text 'a long story' --lane slow --priority 5",
 		`flowfabric submit report --delay 10m --policy '{"retry": {"maxRetries": 5}}'`,
+		"flowfabric submit render --capability gpu --capability eu --fairness-key acme",
 		"flowfabric submit draft --budget team-a --quota openai",
 		"cat picture.png | flowfabric submit resize - --content-type image/png",
 	]);
@@ -72,12 +83,19 @@ export function addSubmit(program: Command, context: CommandContext): void {
 const submitted = (id: string, created: boolean): string => (created ? id : `${id} (was there already)`);
 
 function fields(flags: Flags): Partial<CreateRequest> {
-	const { lane, namespace, priority, delay, idempotencyKey, tag, policy, budget, quota, reserve } = flags;
+	const { lane, namespace, priority, delay, notBefore, idempotencyKey, tag, policy, budget, quota, reserve } = flags;
+	const { capability, fairnessKey, createdBy, traceparent } = flags;
+	if (delay !== undefined && notBefore !== undefined) throw new MisuseError("--delay and --not-before: choose one");
 	return {
 		...(lane === undefined ? undefined : { lane }),
 		...(namespace === undefined ? undefined : { namespace }),
 		...(priority === undefined ? undefined : { priority }),
 		...(delay === undefined ? undefined : { delayMs: delay }),
+		...(notBefore === undefined ? undefined : { delayUntil: notBefore }),
+		...(capability === undefined ? undefined : { requiredCapabilities: capability }),
+		...(fairnessKey === undefined ? undefined : { fairnessKey }),
+		...(createdBy === undefined ? undefined : { createdBy }),
+		...(traceparent === undefined ? undefined : { traceparent }),
 		...(idempotencyKey === undefined ? undefined : { idempotencyKey }),
 		...(tag === undefined ? undefined : { tags: tag }),
 		...(policy === undefined ? undefined : { policy }),

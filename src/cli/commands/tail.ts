@@ -5,7 +5,7 @@ import { asksServer, atServer, type ServerFlags } from "../connection.ts";
 import { numberFlag } from "../flag-values.ts";
 import { FramePrinter } from "../format/frames.ts";
 import { STATE_STYLES } from "../format/states.ts";
-import { oneLine } from "../format/table.ts";
+import { oneLine } from "../format/text.ts";
 
 interface Flags extends ServerFlags {
 	attempt?: number;

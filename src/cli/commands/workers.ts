@@ -28,12 +28,12 @@ export function addWorkers(program: Command, context: CommandContext): void {
 			printTable(
 				context.terminal,
 				[
-					{ title: "INSTANCE", cell: ({ instanceId }) => instanceId },
-					{ title: "WORKER", cell: ({ workerId }) => workerId },
+					{ title: "WORKER", cell: ({ workerId }) => workerId, least: 8 },
 					{ title: "LAST HEARD", cell: ({ lastSeenAt }) => relative(lastSeenAt, now) },
-					{ title: "LANES", cell: ({ lanes }) => lanes.join(", ") },
-					{ title: "OFFERS", cell: ({ capabilities }) => capabilities.join(", ") },
-					{ title: "KINDS", cell: ({ kinds }) => kinds?.join(", ") ?? "any" },
+					{ title: "KINDS", cell: ({ kinds }) => kinds?.join(", ") ?? "any", least: 10 },
+					{ title: "LANES", cell: ({ lanes }) => lanes.join(", "), least: 8 },
+					{ title: "OFFERS", cell: ({ capabilities }) => capabilities.join(", "), least: 8 },
+					{ title: "INSTANCE", cell: ({ instanceId }) => instanceId, least: 10 },
 				],
 				all,
 			);

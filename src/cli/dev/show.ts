@@ -1,5 +1,5 @@
 import type { ExecutionEvent } from "../../kernel/events.ts";
-import { oneLine } from "../format/table.ts";
+import { oneLine } from "../format/text.ts";
 import type { Terminal } from "../terminal.ts";
 import type { DemoWatcher } from "./demo-worker.ts";
 import type { Sample } from "./samples.ts";

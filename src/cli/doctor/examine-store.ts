@@ -1,7 +1,7 @@
 import { openStoreAt } from "../../library/open.ts";
 import { withoutPassword } from "../../store/shown-url.ts";
 import type { CommandContext } from "../command-context.ts";
-import { oneLine } from "../format/table.ts";
+import { oneLine } from "../format/text.ts";
 import { auditStore, type Sorted } from "./audit.ts";
 import type { Findings } from "./findings.ts";
 import { bytesPerExecution, corruptProblems, more } from "./tally.ts";

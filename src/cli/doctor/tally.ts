@@ -2,7 +2,7 @@ import { faultOf, type RecordFault } from "../../kernel/inspect.ts";
 import { decode, recordTypeOf } from "../../kernel/record-types.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import { publicState } from "../../kernel/state.ts";
-import { oneLine } from "../format/table.ts";
+import { oneLine } from "../format/text.ts";
 
 /** Samples are bounded, counts are not. */
 export const MOST_SAMPLES = 20;

@@ -1,17 +1,28 @@
 import type { ExecutionEvent } from "../../kernel/events.ts";
 import type { Terminal } from "../terminal.ts";
-import { oneLine } from "./table.ts";
-import { absolute } from "./times.ts";
+import { oneLine } from "./text.ts";
+import { absolute, when } from "./times.ts";
 
 const SHOWN_ELSEWHERE = new Set(["seq", "at", "type", "executionId", "namespace", "flowId", "attempt", "actor"]);
 
-/** One event as a line: when, how long after the first, what, and by whom. */
-export function eventLine(terminal: Terminal, event: ExecutionEvent, firstAt: number): string {
+/** How far a line of an event is indented where it is wrapped. */
+const HANG = 31;
+
+/**
+ * Tells one event: how long after the first, what, and by whom. A pipe is told the exact time, too; a person is told that
+ * of the first event, by `printSince`.
+ */
+export function printEvent(terminal: Terminal, event: ExecutionEvent, firstAt: number): void {
 	const since = `+${((event.at - firstAt) / 1000).toFixed(3)} s`.padStart(12);
 	const attempt = event.attempt === undefined ? "" : ` attempt ${event.attempt}`;
 	const details = Object.entries(event)
 		.filter(([name]) => !SHOWN_ELSEWHERE.has(name))
 		.map(([name, value]) => `${name}=${typeof value === "string" ? oneLine(value) : JSON.stringify(value)}`);
 	const rest = [attempt.trim(), `by ${oneLine(event.actor)}`, ...details].filter(Boolean).join(", ");
-	return `${terminal.style("dim", absolute(event.at))} ${since}  ${terminal.style("bold", event.type.padEnd(16))} ${rest}`;
+	const line = `${since}  ${terminal.style("bold", event.type.padEnd(16))} ${rest}`;
+	terminal.print(terminal.isTTY ? line : `${absolute(event.at)} ${line}`, { hang: HANG });
+}
+
+export function printSince(terminal: Terminal, firstAt: number): void {
+	if (terminal.isTTY) terminal.print(terminal.style("dim", `since ${when(firstAt, Date.now())}`));
 }

@@ -2,8 +2,9 @@ import type { Execution } from "../../contract/replies.ts";
 import type { Terminal } from "../terminal.ts";
 import { bar } from "./bar.ts";
 import { STATE_STYLES, stateName } from "./states.ts";
-import { oneLine, printFields, printTable } from "./table.ts";
-import { length, relative, when } from "./times.ts";
+import { printFields, printTable } from "./table.ts";
+import { oneLine } from "./text.ts";
+import { length, readable, relative, when } from "./times.ts";
 
 /** One execution for a person: first how it is and why, then everything else that is not as usual. */
 export function printExecution(terminal: Terminal, execution: Execution, now: number): void {
@@ -59,21 +60,22 @@ function cancelText(
 	return `${why}by ${source}, ${when(requestedAt, now)}${until}`;
 }
 
+/** What matters first: how it is and why, then what it is and where; ids are shortened on a terminal. */
 export function printExecutions(terminal: Terminal, executions: readonly Execution[], now: number): void {
 	printTable(
 		terminal,
 		[
-			{ title: "ID", cell: ({ id }) => id },
-			{ title: "KIND", cell: ({ kind }) => kind },
 			{
 				title: "STATE",
 				cell: ({ publicState }) => publicState,
 				paint: (text, { publicState }) => terminal.style(STATE_STYLES[publicState], text),
 			},
-			{ title: "LANE", cell: ({ lane }) => lane },
-			{ title: "PRIORITY", cell: ({ priority }) => String(priority), align: "right" },
+			{ title: "WHY", cell: (execution) => readable(detail(execution), now), least: 24 },
+			{ title: "KIND", cell: ({ kind }) => kind, least: 10 },
+			{ title: "ID", cell: ({ id }) => id, isId: true },
 			{ title: "CREATED", cell: ({ createdAt }) => relative(createdAt, now) },
-			{ title: "DETAIL", cell: detail },
+			{ title: "LANE", cell: ({ lane }) => lane, least: 6 },
+			{ title: "PRI", cell: ({ priority }) => String(priority), align: "right" },
 		],
 		executions,
 	);

@@ -3,7 +3,8 @@ import type { FlowState } from "../../kernel/flows/flow-state.ts";
 import type { PublicState } from "../../kernel/state.ts";
 import type { Style, Terminal } from "../terminal.ts";
 import { STATE_STYLES } from "./states.ts";
-import { oneLine, printTable, tableLines } from "./table.ts";
+import { printTable, tableLines } from "./table.ts";
+import { oneLine } from "./text.ts";
 import { length, relative } from "./times.ts";
 
 /** Flows for a person. */
@@ -45,15 +46,15 @@ export function printFlows(terminal: Terminal, flows: readonly FlowSummary[], no
 	printTable(
 		terminal,
 		[
-			{ title: "ID", cell: ({ id }) => id },
-			{ title: "KIND", cell: ({ kind }) => kind },
 			{
 				title: "STATE",
 				cell: ({ state }) => state,
 				paint: (text, { state }) => terminal.style(FLOW_STYLES[state], text),
 			},
+			{ title: "MEMBERS", cell: countsText, least: 16 },
+			{ title: "KIND", cell: ({ kind }) => kind, least: 8 },
+			{ title: "ID", cell: ({ id }) => id, isId: true },
 			{ title: "CREATED", cell: ({ createdAt }) => relative(createdAt, now) },
-			{ title: "MEMBERS", cell: countsText },
 		],
 		flows,
 	);
@@ -110,10 +111,11 @@ function nodeLines(terminal: Terminal, rows: readonly Row[]): string[] {
 				title: "NODE",
 				cell: ({ node, name }) => `${MARKS[node.publicState]} ${name}`,
 				paint: (text, { node }) => terminal.style(STATE_STYLES[node.publicState], text),
+				least: 20,
 			},
 			{ title: "STATE", cell: ({ node }) => node.publicState },
 			{ title: "TOOK", cell: ({ took }) => took, align: "right" },
-			{ title: "FROM", cell: ({ from }) => from },
+			{ title: "FROM", cell: ({ from }) => from, least: 16 },
 		],
 		rows,
 	);
@@ -178,8 +180,8 @@ function whyLines(terminal: Terminal, { nodes }: FlowView, waiting: readonly Wai
 		...tableLines(
 			terminal,
 			[
-				{ title: "NOT RUNNING", cell: ({ key }) => key },
-				{ title: "WHY", cell: ({ executionId }) => why.get(executionId) ?? "" },
+				{ title: "NOT RUNNING", cell: ({ key }) => key, least: 12 },
+				{ title: "WHY", cell: ({ executionId }) => why.get(executionId) ?? "", least: 24 },
 			],
 			rows,
 		),

@@ -1,6 +1,6 @@
 import type { TailedFrame } from "../../library/tail.ts";
 import type { Terminal } from "../terminal.ts";
-import { oneLine } from "./table.ts";
+import { harmless, oneLine } from "./text.ts";
 
 /** Shows frames as they come: text runs on as it was written, everything else has a line of its own. */
 export class FramePrinter {
@@ -40,15 +40,3 @@ function contentOf({ text, payloadBase64, patch }: TailedFrame): string {
 	if (payloadBase64 !== undefined) return `${Buffer.byteLength(payloadBase64, "base64")} bytes`;
 	return oneLine(JSON.stringify(patch));
 }
-
-/** What a handler wrote must not move the cursor, colour the screen or turn the direction of what comes after it. */
-function harmless(text: string): string {
-	return (
-		text
-			.replaceAll("\r\n", "\n")
-			// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for
-			.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, escaped)
-	);
-}
-
-const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;

@@ -1,8 +1,9 @@
 import type { BudgetView, Execution, LedgerPage, ListedQuota, QuotaView } from "../../contract/replies.ts";
 import type { Terminal } from "../terminal.ts";
 import { bar } from "./bar.ts";
-import { oneLine, printFields, printTable } from "./table.ts";
-import { length, relative, when } from "./times.ts";
+import { printFields, printTable } from "./table.ts";
+import { oneLine } from "./text.ts";
+import { length, readable, relative, when } from "./times.ts";
 
 /** Budgets and quotas for a person. */
 
@@ -25,12 +26,12 @@ export function printBudgets(terminal: Terminal, budgets: readonly BudgetView[],
 	printTable(
 		terminal,
 		[
-			{ title: "BUDGET", cell: ({ id }) => id },
-			{ title: "ON HARD", cell: ({ onHard }) => onHard },
+			{ title: "BUDGET", cell: ({ id }) => id, least: 10 },
+			{ title: "USED", cell: usedText, least: 20 },
 			{ title: "WAITING", cell: ({ waiting }) => String(waiting), align: "right" },
 			{ title: "REFUSED", cell: ({ breachCount }) => String(breachCount), align: "right" },
+			{ title: "ON HARD", cell: ({ onHard }) => onHard },
 			{ title: "RESETS", cell: ({ nextResetAt }) => (nextResetAt === undefined ? "" : relative(nextResetAt, now)) },
-			{ title: "USED", cell: usedText },
 		],
 		budgets,
 	);
@@ -99,7 +100,7 @@ export function printLedger(terminal: Terminal, entries: LedgerPage["entries"], 
 	printTable(
 		terminal,
 		[
-			{ title: "SPENT BY", cell: ({ executionId }) => executionId ?? "(nobody in particular)" },
+			{ title: "SPENT BY", cell: ({ executionId }) => executionId ?? "(nobody in particular)", isId: true },
 			{ title: "LAST REPORT", cell: ({ reportedAt }) => relative(reportedAt, now) },
 			{ title: "SPENT", cell: ({ dims }) => amountsText(dims) },
 			{ title: "RESERVED", cell: ({ reserved }) => (reserved ? amountsText(reserved) : "") },
@@ -143,9 +144,13 @@ export function printQuota(terminal: Terminal, quota: QuotaView, waiting: readon
 		printTable(
 			terminal,
 			[
-				{ title: "HELD BY", cell: ({ executionId }) => executionId },
+				{ title: "HELD BY", cell: ({ executionId }) => executionId, isId: true },
 				{ title: "SINCE", cell: ({ since }) => relative(since, now) },
-				{ title: "UNDER", cell: ({ leaseId, grantId, suspensionId }) => leaseId ?? grantId ?? suspensionId ?? "" },
+				{
+					title: "UNDER",
+					cell: ({ leaseId, grantId, suspensionId }) => leaseId ?? grantId ?? suspensionId ?? "",
+					isId: true,
+				},
 			],
 			quota.holders,
 		);
@@ -160,10 +165,10 @@ function printWaiting(terminal: Terminal, waiting: readonly Execution[], all: nu
 	printTable(
 		terminal,
 		[
-			{ title: "WAITING", cell: ({ id }) => id },
+			{ title: "WAITING", cell: ({ id }) => id, isId: true },
 			{ title: "SINCE", cell: ({ blockedAt, createdAt }) => relative(blockedAt ?? createdAt, now) },
-			{ title: "KIND", cell: ({ kind }) => kind },
-			{ title: "WHY", cell: ({ blockingDetail }) => blockingDetail },
+			{ title: "WHY", cell: ({ blockingDetail }) => readable(blockingDetail, now), least: 24 },
+			{ title: "KIND", cell: ({ kind }) => kind, least: 8 },
 		],
 		waiting,
 	);

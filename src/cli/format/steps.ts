@@ -9,7 +9,7 @@ export function printSteps(terminal: Terminal, steps: readonly StepView[]): void
 	printTable(
 		terminal,
 		[
-			{ title: "STEP", cell: ({ name, index }) => (index === 0 ? name : `${name} #${index}`) },
+			{ title: "STEP", cell: ({ name, index }) => (index === 0 ? name : `${name} #${index}`), least: 16 },
 			{ title: "ATTEMPT", cell: ({ attempt }) => String(attempt), align: "right" },
 			{ title: "TOOK", cell: ({ durationMs }) => length(durationMs), align: "right" },
 			{ title: "BYTES", cell: ({ size }) => String(size), align: "right" },
@@ -17,6 +17,7 @@ export function printSteps(terminal: Terminal, steps: readonly StepView[]): void
 				title: "ERROR",
 				cell: ({ error }) => (error ? `${error.reason} (${error.category})` : ""),
 				paint: (text) => terminal.style("red", text),
+				least: 20,
 			},
 		],
 		steps,

@@ -1,4 +1,6 @@
 import type { Terminal } from "../terminal.ts";
+import { shortIds } from "./ids.ts";
+import { cutText, oneLine, padText, textWidth } from "./text.ts";
 
 export interface Column<R> {
 	title: string;
@@ -6,6 +8,10 @@ export interface Column<R> {
 	/** Colours the cell once its width is known. */
 	paint?(text: string, row: R): string;
 	align?: "right";
+	/** May be cut down to so many columns where a terminal is too narrow for all. */
+	least?: number;
+	/** Holds ids, which a terminal shows shortened unless asked for whole ones. */
+	isId?: boolean;
 }
 
 const GAP = "  ";
@@ -16,10 +22,23 @@ export function printTable<R>(terminal: Terminal, columns: readonly Column<R>[],
 }
 
 export function tableLines<R>(terminal: Terminal, columns: readonly Column<R>[], rows: readonly R[]): string[] {
-	const cells = rows.map((row) => columns.map((column) => oneLine(column.cell(row))));
-	const widths = columns.map(({ title }, n) => longest(title.length, cells, (row) => row[n]));
+	const cells = columns.map((column) => {
+		const texts = rows.map((row) => oneLine(column.cell(row)));
+		return column.isId && terminal.shortensIds ? shortIds(texts) : texts;
+	});
+	const widths = fitting(
+		columns,
+		columns.map(({ title }, n) => longest(textWidth(title), cells[n] ?? [])),
+		terminal.columns,
+	);
 	const line = (texts: readonly string[], paint: (text: string, n: number) => string) => {
-		const padded = texts.map((text, n) => pad(text, n === texts.length - 1 ? 0 : (widths[n] ?? 0), columns[n]?.align));
+		const last = texts.findLastIndex((text) => text !== "");
+		const padded = texts
+			.slice(0, last + 1)
+			.map(
+				(text, n) => [cutText(text, widths[n] ?? 0), n === last && !columns[n]?.align ? 0 : (widths[n] ?? 0)] as const,
+			)
+			.map(([text, width], n) => padText(text, width, columns[n]?.align));
 		return cut(padded, terminal.columns).map(paint).join(GAP).trimEnd();
 	};
 	return [
@@ -27,26 +46,52 @@ export function tableLines<R>(terminal: Terminal, columns: readonly Column<R>[],
 			columns.map(({ title }) => title),
 			(text) => terminal.style("bold", text),
 		),
-		...rows.map((row, r) => line(cells[r] ?? [], (text, n) => columns[n]?.paint?.(text, row) ?? text)),
+		...rows.map((row, r) =>
+			line(
+				cells.map((texts) => texts[r] ?? ""),
+				(text, n) => columns[n]?.paint?.(text, row) ?? text,
+			),
+		),
 	];
 }
 
-/** Names and values one below the other; empty values are left out. */
+/** Takes room from the widest of the columns that can give some, until all fit or none can give any more. */
+function fitting<R>(columns: readonly Column<R>[], natural: number[], room = Number.POSITIVE_INFINITY): number[] {
+	const widths = [...natural];
+	const gaps = GAP.length * (columns.length - 1);
+	let over = widths.reduce((sum, width) => sum + width, gaps) - room;
+	while (over > 0) {
+		const spare = columns.map(({ least }, n) =>
+			least !== undefined && (widths[n] ?? 0) > least ? (widths[n] ?? 0) : 0,
+		);
+		const widest = spare.reduce((most, each) => Math.max(most, each), 0);
+		if (widest === 0) break;
+		const n = spare.lastIndexOf(widest);
+		widths[n] = widest - 1;
+		over -= 1;
+	}
+	return widths;
+}
+
+/** Names and values one below the other; empty values are left out. A terminal gets long values wrapped beside their name. */
 export function printFields(
 	terminal: Terminal,
 	fields: readonly (readonly [name: string, value: string | undefined])[],
 ): void {
 	const shown = fields.filter(([, value]) => value !== undefined && value !== "");
-	const width = longest(0, shown, ([name]) => name);
-	for (const [name, value] of shown) terminal.print(`${terminal.style("dim", name.padEnd(width))}${GAP}${value}`);
+	const width = longest(
+		0,
+		shown.map(([name]) => name),
+	);
+	for (const [name, value = ""] of shown) {
+		const line = `${terminal.style("dim", padText(name, width))}${GAP}${value}`;
+		terminal.print(line, { hang: width + GAP.length });
+	}
 }
 
-/** How long the longest of these texts is, or so long at least. */
-const longest = <R>(least: number, rows: readonly R[], text: (row: R) => string | undefined): number =>
-	rows.reduce((most, row) => Math.max(most, text(row)?.length ?? 0), least);
-
-const pad = (text: string, width: number, align?: "right"): string =>
-	align === "right" ? text.padStart(width) : text.padEnd(width);
+/** How wide the widest of these texts is, or so wide at least. */
+const longest = (least: number, texts: readonly string[]): number =>
+	texts.reduce((most, text) => Math.max(most, textWidth(text)), least);
 
 /** Leaves out what no longer fits, and says so with a last `…`. */
 function cut(cells: readonly string[], columns = Number.POSITIVE_INFINITY): string[] {
@@ -54,12 +99,9 @@ function cut(cells: readonly string[], columns = Number.POSITIVE_INFINITY): stri
 	let room = columns;
 	for (const cell of cells) {
 		if (room <= 0) break;
-		kept.push(cell.trimEnd().length <= room ? cell.slice(0, room) : `${cell.slice(0, room - 1)}…`);
-		room -= cell.length + GAP.length;
+		const text = cell.trimEnd();
+		kept.push(textWidth(text) > room ? cutText(text, room) : textWidth(cell) > room ? text : cell);
+		room -= textWidth(cell) + GAP.length;
 	}
 	return kept;
 }
-
-/** What others wrote must not move the cursor, colour the screen or break a table. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for
-export const oneLine = (text: string): string => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, " ");

@@ -26,3 +26,17 @@ export function relative(at: number, now: number): string {
 export const absolute = (at: number): string => new Date(at).toISOString();
 
 export const when = (at: number, now: number): string => `${relative(at, now)} (${absolute(at)})`;
+
+const ISO = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/;
+const UNTIL = new RegExp(`until (${ISO.source})`, "g");
+const AT = new RegExp(ISO.source, "g");
+
+/** A sentence with the times in it as people say them: `delayed for another 3 min`. */
+export function readable(text: string, now: number): string {
+	return text
+		.replace(UNTIL, (whole, iso: string) => {
+			const at = Date.parse(iso);
+			return at > now ? `for another ${length(at - now)}` : whole;
+		})
+		.replace(AT, (iso) => relative(Date.parse(iso), now));
+}

@@ -1,7 +1,7 @@
 import type { InboxItem, WaitpointView } from "../../contract/replies.ts";
 import type { Terminal } from "../terminal.ts";
 import { printTable } from "./table.ts";
-import { relative } from "./times.ts";
+import { readable, relative } from "./times.ts";
 
 const namesOf = (names: readonly string[]): string => names.join(", ") || "any";
 
@@ -9,13 +9,13 @@ export function printInbox(terminal: Terminal, items: readonly InboxItem[], now:
 	printTable(
 		terminal,
 		[
-			{ title: "EXECUTION", cell: ({ executionId }) => executionId },
-			{ title: "KIND", cell: ({ kind }) => kind },
-			{ title: "KEY", cell: ({ key }) => key },
-			{ title: "SIGNALS", cell: ({ requiredSignalNames }) => namesOf(requiredSignalNames) },
 			{ title: "SINCE", cell: ({ since }) => relative(since, now) },
+			{ title: "WHY", cell: ({ detail }) => readable(detail, now), least: 16 },
+			{ title: "SIGNALS", cell: ({ requiredSignalNames }) => namesOf(requiredSignalNames), least: 8 },
+			{ title: "KEY", cell: ({ key }) => key, least: 8 },
+			{ title: "KIND", cell: ({ kind }) => kind, least: 8 },
+			{ title: "EXECUTION", cell: ({ executionId }) => executionId, isId: true },
 			{ title: "TIMEOUT", cell: ({ timeoutAt }) => (timeoutAt === undefined ? "" : relative(timeoutAt, now)) },
-			{ title: "DETAIL", cell: ({ detail }) => detail },
 		],
 		items,
 	);
@@ -26,11 +26,11 @@ export function printWaitpoints(terminal: Terminal, waitpoints: readonly Waitpoi
 	printTable(
 		terminal,
 		[
-			{ title: "WAITPOINT", cell: ({ key }) => key },
+			{ title: "WAITPOINT", cell: ({ key }) => key, least: 10 },
 			{ title: "STATE", cell: ({ state }) => state },
-			{ title: "SIGNALS", cell: ({ requiredSignalNames }) => namesOf(requiredSignalNames) },
+			{ title: "SIGNALS", cell: ({ requiredSignalNames }) => namesOf(requiredSignalNames), least: 8 },
 			{ title: "SINCE", cell: ({ activatedAt, createdAt }) => relative(activatedAt ?? createdAt, now) },
-			{ title: "ID", cell: ({ id }) => id },
+			{ title: "ID", cell: ({ id }) => id, isId: true },
 		],
 		waitpoints,
 	);

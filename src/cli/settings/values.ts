@@ -50,3 +50,8 @@ export function duration(text: string): number | undefined {
 	const unit = UNITS[match?.[2] ?? "ms"];
 	return match && unit !== undefined ? Math.round(Number(match[1]) * unit) : undefined;
 }
+
+/** What people mean by a number alone differs, so it is asked for. Nothing is nothing in any unit. */
+export const lacksUnit = (text: string): boolean => /^\d+(?:\.\d+)?$/.test(text) && Number(text) !== 0;
+
+export const unitAsked = (text: string): string => `needs a unit: ${text}s, ${text}m or ${text}h?`;

@@ -1,0 +1,35 @@
+import type { Command } from "commander";
+import { type CommandContext, examples } from "../command-context.ts";
+import { asksServer, atServer, type ServerFlags } from "../connection.ts";
+
+interface Flags extends ServerFlags {
+	lease?: string;
+	reason?: string;
+}
+
+export function addRevoke(program: Command, context: CommandContext): void {
+	const command = program
+		.command("revoke <id>")
+		.summary("take an execution away from its worker")
+		.description(
+			"Takes the lease of a running execution away now. The work goes back to the queue, and its worker is told to stop; what it still sends is refused. Ends with 4 when nobody holds it.",
+		)
+		.option("--lease <id>", "only if this is its lease (get shows it); else it may be the next worker's by now")
+		.option("--reason <text>", "why; kept in its events");
+	asksServer(command).action((id: string, { lease, reason, ...flags }: Flags) =>
+		atServer(context, flags, async (ff) => {
+			const answer = await ff.revokeLease(id, {
+				...(lease === undefined ? undefined : { expectedLeaseId: lease }),
+				...(reason === undefined ? undefined : { reason }),
+			});
+			if (!answer.revoked) context.end("refused");
+			if (flags.json) return context.terminal.json({ id, ...answer });
+			if (answer.revoked) context.terminal.print(`${id} is back in the queue; lease ${answer.leaseId} is void`);
+			else context.terminal.note(`Nobody holds ${id}: nothing was taken away.`);
+		}),
+	);
+	examples(command, [
+		"flowfabric revoke ex_… --reason 'its machine hangs'",
+		"flowfabric revoke ex_… --lease le_… --json",
+	]);
+}
