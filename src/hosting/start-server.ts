@@ -3,7 +3,7 @@ import { refuseUnknownOptions } from "../contract/option-names.ts";
 import { LocalBackend } from "../engine/local-backend.ts";
 import { FlowFabric } from "../library/flowfabric.ts";
 import { type OpenOptions, openBackend } from "../library/open.ts";
-import type { AnyKinds } from "../library/submission.ts";
+import type { AnyKinds, Kinds } from "../library/kinds.ts";
 import type { ServerLog } from "../server/log.ts";
 import type { ServerOptions, TokenEntry } from "../server/options.ts";
 import { POOLS, type PoolName } from "../server/pools.ts";
@@ -14,7 +14,7 @@ import { LISTEN_ALLOWED, type ListenAddress, listenAddress } from "./listen-addr
 /** What the engine is told when the server opens its store itself. */
 type EngineOptions = Omit<OpenOptions, "actor" | "testClock">;
 
-export interface StartServerOptions<K extends AnyKinds = AnyKinds> extends EngineOptions {
+export interface StartServerOptions<K extends Kinds<K> = AnyKinds> extends EngineOptions {
 	/** The store to open and to close with the server (`sqlite:./flowfabric.db`). */
 	store?: string;
 	/** What was opened in this process already, instead of `store`; it stays open when the server closes. */
@@ -47,7 +47,7 @@ export interface StartServerOptions<K extends AnyKinds = AnyKinds> extends Engin
 	log?: ServerLog;
 }
 
-export interface StartedServer<K extends AnyKinds = AnyKinds> {
+export interface StartedServer<K extends Kinds<K> = AnyKinds> {
 	/** Such as `http://127.0.0.1:9090`. */
 	readonly url: string;
 	/** The engine behind the server, in this process: submits and workers need no connection. */
@@ -98,7 +98,7 @@ const OPTIONS: readonly (keyof StartServerOptions)[] = [
  * Starts a server in this process, as `flowfabric serve` does, on a store or on what was opened already. Every option is
  * checked first. Calls are answered from the moment this resolves.
  */
-export async function startServer<K extends AnyKinds = AnyKinds>(
+export async function startServer<K extends Kinds<K> = AnyKinds>(
 	options: StartServerOptions<K> = {},
 ): Promise<StartedServer<K>> {
 	refuseUnknownOptions("startServer", options, OPTIONS);
@@ -128,14 +128,14 @@ export async function startServer<K extends AnyKinds = AnyKinds>(
 	}
 }
 
-interface Fabric<K extends AnyKinds> {
+interface Fabric<K extends Kinds<K>> {
 	ff: FlowFabric<K>;
 	backend: LocalBackend;
 	/** It was opened here, and is closed here. */
 	isOurs: boolean;
 }
 
-async function fabricIn<K extends AnyKinds>(options: StartServerOptions<K>): Promise<Fabric<K>> {
+async function fabricIn<K extends Kinds<K>>(options: StartServerOptions<K>): Promise<Fabric<K>> {
 	const { ff, store = DEFAULT_STORE } = options;
 	if (ff === undefined) {
 		const backend = await openBackend(store, given(options, ENGINE_OPTIONS));
