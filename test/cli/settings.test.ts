@@ -208,6 +208,14 @@ describe("the file of tokens", () => {
 			],
 			"tokens[1].name: is there twice",
 		],
+		[
+			"a token twice, written in another case",
+			[
+				{ hash, name: "x", role: "viewer" },
+				{ hash: hash.toUpperCase(), name: "y", role: "admin" },
+			],
+			"tokens[1].hash: is there twice",
+		],
 	])("%s is told by its place", async (_, entries, problem) => {
 		const env = await write(JSON.stringify(entries));
 		const message = complaint(env);
