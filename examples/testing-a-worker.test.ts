@@ -7,7 +7,7 @@ type Kinds = { greet: { input: { name: string }; result: string } };
 
 const DAY = 86_400_000;
 
-/** What is tested here; in a program it stands in a file of its own and is given a `FlowFabric` that it does not know. */
+/** The code under test. In a real program it is in a file of its own, and gets any `FlowFabric`. */
 async function startGreeter(ff: FlowFabric<Kinds>, mail: (text: string) => Promise<void>): Promise<void> {
 	const worker = ff.worker();
 	worker.handle("greet", async (ctx, { name }) => {

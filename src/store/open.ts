@@ -3,7 +3,7 @@ import { shownUrl } from "./shown-url.ts";
 import { parseValkeyUrl } from "./valkey/url.ts";
 
 /** What a store's URL may look like, for people. */
-export const STORE_URLS = "memory:, sqlite:<file> or valkey://<host>";
+export const STORE_URLS = "sqlite:<file>, memory: or valkey://<host> (also valkeys://, redis://, rediss://)";
 
 /** Whether a URL names a kind of store there is; whether it can be opened shows when it is. */
 export function isStoreUrl(url: string): boolean {
