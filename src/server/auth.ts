@@ -15,6 +15,10 @@ export interface Principal {
 	backend: Calls;
 }
 
+/** Whose share of a pool a call takes: its namespace's, or that of a token which is bound to none. */
+export const tenantOf = ({ principal }: FastifyRequest): string =>
+	principal.namespace === undefined ? `token ${principal.name}` : `namespace ${principal.namespace}`;
+
 const BEARER = /^Bearer +([^\s]+)$/i;
 const NAMESPACE = /^[A-Za-z0-9._-]{1,64}$/;
 const HASH = /^[0-9a-f]{64}$/i;
