@@ -183,6 +183,6 @@ export function pauseAfter(tries: number, atLeast = 0): number {
 }
 
 function unreachable(cause: NoAnswer, begun = false): FlowFabricError {
-	const what = begun ? "the answer broke off" : "the server could not be reached";
+	const what = begun ? "the connection broke before the answer was complete" : "the server could not be reached";
 	return new FlowFabricError("unreachable", { message: `${what}: ${cause.message}`, cause });
 }

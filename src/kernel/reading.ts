@@ -69,7 +69,7 @@ export function describeBlocking(record: ExecutionRecord, lane: LaneRecord): str
 		case "waiting_for_children":
 			return record.member && waitsForGroup(record) ? describeGroup(record.member.group) : "";
 		case "paused_by_flow_cancel":
-			return "its flow was cancelled, and leaves what had not started as it is";
+			return "its flow was cancelled with flow_only, which leaves members that had not started as they are";
 		default:
 			return "";
 	}

@@ -138,7 +138,7 @@ export class Children {
 		const id = this.#ids.get(key);
 		if (id !== undefined) return id;
 		throw new FlowFabricError("invalid_input", {
-			message: `keys: must be those of children submitted before, got ${JSON.stringify(key)}`,
+			message: `keys: must be keys of children submitted earlier in this run, got ${JSON.stringify(key)}`,
 			details: { field: "keys" },
 		});
 	}

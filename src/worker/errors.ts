@@ -40,7 +40,7 @@ export class HandlerSuspended extends Error {
 	readonly call: string;
 	readonly at: string;
 	constructor(call: string, at: string) {
-		super(`suspended by ${call}: let this error pass, the handler runs again when the wait is over`);
+		super(`suspended by ${call}: do not catch this error; the handler runs again when the wait is over`);
 		this.call = call;
 		this.at = at;
 	}

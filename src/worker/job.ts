@@ -108,7 +108,7 @@ export class Job implements HandlerRun {
 	#warn(what: string): void {
 		const { call = "", at = "" } = this.#suspended ?? {};
 		this.log.warn(
-			`went on although ${call} had suspended it, and ${what}: that is dropped, and it runs again. Mend the line that keeps the error of ${call} from passing: ${at}`,
+			`continued although ${call} had suspended it, and ${what}: that is ignored, and the handler runs again. Fix the code that catches the error of ${call}: ${at}`,
 		);
 	}
 

@@ -38,7 +38,7 @@ describe("what a suspension waits for", () => {
 		expect(described({ signal: "go", waitpoint: "v" }, [0])).toBe("signal go at v");
 		expect(described({ anySignal: true }, [0])).toBe("any signal at w");
 		expect(described({ operatorOnly: true }, [0])).toBe("an operator to resume it");
-		expect(described({ timeoutOnly: true }, [0])).toBe("its time to come");
+		expect(described({ timeoutOnly: true }, [0])).toBe("its timeout");
 		expect(described({ count: { n: 2, distinctBy: "source", match: "yes" } }, [1])).toBe(
 			"2 signals yes from different sources, of which 1 came",
 		);
@@ -170,7 +170,7 @@ describe("a member of a flow", () => {
 		expect(toldOf({ policy: "quorum", quorum: 2, edges: 5, satisfied: 1 })).toBe(
 			"waiting for 2 of 5 upstreams: 1 satisfied, 4 to come",
 		);
-		expect(toldOf({ policy: "any_of", edges: 0 })).toBe("waiting for an upstream, and none leads to it yet");
+		expect(toldOf({ policy: "any_of", edges: 0 })).toBe("waiting for an upstream, but it has none yet");
 	});
 
 	it("is told which of them are not done, and how many more there are", () => {

@@ -104,7 +104,7 @@ describe.runIf(hasValkey())("a guarded server", () => {
 		const url = `valkey://flowfabric:hunter2@127.0.0.1:${server.port}`;
 		const error = await refusal(url);
 		expect(performance.now() - began).toBeLessThan(30_000);
-		expect(error.message).toMatch(/does not let this user in.*WRONGPASS/);
+		expect(error.message).toMatch(/denies access to this user.*WRONGPASS/);
 		expect(JSON.stringify([error, error.message, error.stack, error.details])).not.toContain("hunter2");
 		const { code, out, err } = await runHere(["doctor", "--store", url]);
 		expect(code).not.toBe(0);

@@ -76,7 +76,7 @@ it("a server that is upgraded meanwhile is taken", async () => {
 it("a server that does not let us in is refused at once", async () => {
 	const { error, pauses } = await refusalOf(() => new Error("NOAUTH Authentication required."));
 	expect(error).toMatchObject({ code: "store_unavailable" });
-	expect(error.message).toMatch(/does not let this user in.*NOAUTH/);
+	expect(error.message).toMatch(/denies access to this user.*NOAUTH/);
 	expect(pauses).toEqual([]);
 });
 

@@ -47,7 +47,7 @@ describe("what is kept of an error", () => {
 		const middle = new Error("connect failed", { cause: root });
 		const { failure } = await throwing(new PaymentRefused("no answer", { cause: middle }));
 		expect(failure?.detail).toMatch(
-			/PaymentRefused: no answer\n {4}at [^]*caused by: Error: connect failed\n {4}at [^]*caused by: RangeError: port 70000\n {4}at /,
+			/PaymentRefused: no answer\n {4}at [\s\S]*caused by: Error: connect failed\n {4}at [\s\S]*caused by: RangeError: port 70000\n {4}at /,
 		);
 	});
 
@@ -66,7 +66,7 @@ describe("what is kept of an error", () => {
 		const second = new Error("second", { cause: first });
 		first.cause = second;
 		expect(errorDetail(first)).toMatch(
-			/^Error: first[^]*caused by: Error: second[^]*caused by: Error: first \(told above\)$/,
+			/^Error: first[\s\S]*caused by: Error: second[\s\S]*caused by: Error: first \(told above\)$/,
 		);
 	});
 

@@ -18,7 +18,7 @@ export const waitsForGroup = ({ blockingReason, member }: ExecutionRecord): bool
 /** `waiting for all of 3 upstreams: 1 satisfied, 2 to come` */
 export function describeGroup(group: Group): string {
 	const { edges, satisfied, impossible } = group;
-	if (edges === 0) return "waiting for an upstream, and none leads to it yet";
+	if (edges === 0) return "waiting for an upstream, but it has none yet";
 	const wanted = `waiting for ${manyOf(group)} of ${edges} upstream${edges === 1 ? "" : "s"}`;
 	const pending = edges - satisfied - impossible;
 	const lost = impossible === 0 ? "" : `, ${impossible} can no longer be`;

@@ -28,7 +28,7 @@ function describeLeaf(leaf: Leaf, counted: number, first: string): string {
 	if ("signal" in leaf) return `signal ${leaf.signal} at ${leaf.waitpoint ?? first}`;
 	if ("anySignal" in leaf) return `any signal at ${leaf.waitpoint ?? first}`;
 	if ("operatorOnly" in leaf) return "an operator to resume it";
-	if ("timeoutOnly" in leaf) return "its time to come";
+	if ("timeoutOnly" in leaf) return "its timeout";
 	return describeCount(leaf.count, counted);
 }
 

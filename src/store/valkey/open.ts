@@ -115,6 +115,6 @@ function openError(shown: string, error: unknown): StoreOpenError {
 	if (error instanceof StoreError && error.code === "store_too_new") {
 		return new StoreOpenError("store_too_new", `${shown}: ${why}`, { field: "library" }, error);
 	}
-	const told = isDenied(error) ? `the server does not let this user in, or not do this: ${why}` : why;
+	const told = isDenied(error) ? `the server denies access to this user or to this command: ${why}` : why;
 	return new StoreOpenError("store_unavailable", `${shown}: ${told}`, {}, error);
 }
