@@ -2,8 +2,8 @@ import { FlowFabricError } from "../contract/errors.ts";
 import { refuseUnknownOptions } from "../contract/option-names.ts";
 import { LocalBackend } from "../engine/local-backend.ts";
 import { FlowFabric } from "../library/flowfabric.ts";
-import { type OpenOptions, openBackend } from "../library/open.ts";
 import type { AnyKinds, Kinds } from "../library/kinds.ts";
+import { type OpenOptions, openBackend } from "../library/open.ts";
 import type { ServerLog } from "../server/log.ts";
 import type { ServerOptions, TokenEntry } from "../server/options.ts";
 import { POOLS, type PoolName } from "../server/pools.ts";
@@ -39,6 +39,8 @@ export interface StartServerOptions<K extends Kinds<K> = AnyKinds> extends Engin
 	requestTimeoutMs?: number;
 	/** How long an idle connection is kept (72000). */
 	keepAliveMs?: number;
+	/** How long a reader may take nothing of its answer before its connection is cut (60000). */
+	unreadMs?: number;
 	/** Silence after which a stream of events is sent a comment (15000). */
 	heartbeatMs?: number;
 	/** How long `close()` lets calls finish (15000). */
@@ -80,6 +82,7 @@ const PASSED_ON = [
 	"maxConnections",
 	"requestTimeoutMs",
 	"keepAliveMs",
+	"unreadMs",
 	"heartbeatMs",
 	"graceMs",
 	"log",

@@ -94,6 +94,8 @@ export class ServerMetrics implements EngineObserver {
 		"partitions_skipped_total",
 		"Partitions passed over because they could not be read",
 	);
+	readonly #cut = this.#counter("connections_cut_total", "Connections cut off because their answer was not read");
+	readonly #connections = this.#gauge("connections", "Connections open now");
 	readonly #faults = this.#counter("faults_total", "Faults the engine survived");
 	readonly #lanes = new Set<string>();
 	readonly #dimensions = new Set<string>();
@@ -152,6 +154,14 @@ export class ServerMetrics implements EngineObserver {
 
 	claim(outcome: "hit" | "empty" | "refused", ms: number): void {
 		this.#claims.observe({ outcome }, ms / 1000);
+	}
+
+	connections(open: number): void {
+		this.#connections.set(open);
+	}
+
+	cutConnection(): void {
+		this.#cut.inc();
 	}
 
 	batch({ units, lost, ms }: BatchReport): void {
