@@ -51,7 +51,12 @@ export type { LaneSettings, LanesPageRequest, LanesRequest } from "./contract/la
 export type { CreateQuotaRequest, PatchQuotaRequest } from "./contract/quotas.ts";
 export type * from "./contract/replies.ts";
 export type { RecordStepRequest, StepOptions, StepsRequest } from "./contract/steps.ts";
-export type * from "./contract/streams.ts";
+export type {
+	AppendFramesRequest,
+	FrameRequest,
+	ReadFramesRequest,
+	TailFramesRequest,
+} from "./contract/streams.ts";
 export type { SetTagsRequest } from "./contract/tags.ts";
 export type {
 	ApproveRequest,
@@ -64,7 +69,17 @@ export type {
 	SuspendRequest,
 	WaitpointsRequest,
 } from "./contract/waitpoints.ts";
-export type * from "./contract/worker-protocol.ts";
+export type {
+	AcceptGrantRequest,
+	ClaimRequest,
+	CompleteRequest,
+	DelayRequest,
+	FailRequest,
+	GrantRequest,
+	ProgressRequest,
+	ReleaseRequest,
+	RenewRequest,
+} from "./contract/worker-protocol.ts";
 export type { RegisterWorkerRequest, WorkersPageRequest, WorkersRequest } from "./contract/workers.ts";
 export type { Fault } from "./engine/fault-log.ts";
 export type { ErrorCode } from "./kernel/errors.ts";
@@ -91,11 +106,11 @@ export {
 } from "./library/flow.ts";
 export { FlowFabric, type Submitted, type TypedWorker } from "./library/flowfabric.ts";
 export type { AnyKinds, InputOf, Kinds, ResultOf, SubmitArguments, SubmitItem } from "./library/kinds.ts";
+export { exportFile, importFile } from "./library/moving.ts";
 export type { OpenOptions } from "./library/open.ts";
 export { ExecutionFailed, Run, type WaitOptions } from "./library/run.ts";
 export type { SubmitOptions } from "./library/submission.ts";
 export type { TailedFrame, TailOptions } from "./library/tail.ts";
-export { exportFile, importFile } from "./library/transfer.ts";
 export type { Child, ChildOptions, ChildOutcome, WaitForChildrenOptions } from "./worker/children.ts";
 export type { Context, Handler, Middleware, Parent } from "./worker/context.ts";
 export {

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-import { runCommandLine } from "./program.ts";
+import module from "node:module";
+import { VERSION } from "../server/version.ts";
 
 const STOP_SIGNALS = ["SIGINT", "SIGTERM"] as const;
 const LINGER_MS = 500;
@@ -23,13 +24,22 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 	throw error;
 });
 
-process.exitCode = await runCommandLine(process.argv.slice(2), {
-	stdout: process.stdout,
-	stderr: process.stderr,
-	stdin: process.stdin,
-	env: process.env,
-	onStop,
-});
+const args = process.argv.slice(2);
+if (args.length === 1 && (args[0] === "--version" || args[0] === "-V")) {
+	// Asked by scripts, and often: no command has to be loaded for it.
+	process.stdout.write(`${VERSION}\n`);
+} else {
+	// Node keeps compiled code for the next time, from 22.8 on.
+	(module as { enableCompileCache?: () => unknown }).enableCompileCache?.();
+	const { runCommandLine } = await import("./program.ts");
+	process.exitCode = await runCommandLine(args, {
+		stdout: process.stdout,
+		stderr: process.stderr,
+		stdin: process.stdin,
+		env: process.env,
+		onStop,
+	});
+}
 
 // Whatever still holds the process had its time to close.
 setTimeout(() => process.exit(), LINGER_MS).unref();

@@ -1,5 +1,5 @@
 import { isText } from "../contract/content-types.ts";
-import { toJson } from "../contract/json.ts";
+import { requestJson, toJson } from "../contract/json.ts";
 
 /** From here on text is sent as base64: JSON may blow up control characters to six times their size. */
 const LONG_TEXT = 1024 * 1024;
@@ -26,7 +26,8 @@ export function bodyWith(field: "input" | "result" | "payload", request: unknown
 }
 
 /** A request as JSON text; nothing at all is sent as null, which is refused as it is in process. */
-export const plainBody = (request: unknown): string => (request === undefined ? "null" : toJson("request", request));
+export const plainBody = (request: unknown): string =>
+	request === undefined ? "null" : requestJson("request", request);
 
 /** Items as the bodies of as few joint calls as they fit into; `head` is what all of these say besides. */
 export function* jointBodies(items: readonly string[], head = "", most = JOINT_BYTES): Generator<string> {

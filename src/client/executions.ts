@@ -15,6 +15,7 @@ import {
 	type RevokeLeaseRequest,
 	waitRequest,
 } from "../contract/executions.ts";
+import { slotOfGivenId } from "../contract/ids.ts";
 import type {
 	AttemptView,
 	BulkReply,
@@ -168,7 +169,9 @@ export class RemoteExecutions implements ExecutionCalls {
 		return this.#transport.json(acting(id, "/revoke-lease", request, "undone"));
 	}
 
-	#read<T>(id: string, path: string): Promise<T> {
+	async #read<T>(id: string, path: string): Promise<T> {
+		// In a path these would be text, or name another route.
+		if (typeof id !== "string" || id === "") slotOfGivenId("ex", id, "id");
 		return this.#transport.json<T>(reading(id, path));
 	}
 }

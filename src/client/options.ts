@@ -1,5 +1,6 @@
 import type { Clock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
+import { namesOf, refuseUnknownOptions } from "../contract/option-names.ts";
 
 export interface ConnectOptions {
 	/** Sent as `Authorization: Bearer`. */
@@ -29,7 +30,11 @@ export function placeOf(url: string): ServerPlace {
 	return { origin: parsed.origin, prefix: parsed.pathname.replace(/\/+$/, "") };
 }
 
-export function checkOptions({ token, timeoutMs, connections }: ConnectOptions): void {
+const OPTION_NAMES = namesOf<ConnectOptions>({ token: true, timeoutMs: true, connections: true, clock: true });
+
+export function checkOptions(options: ConnectOptions): void {
+	refuseUnknownOptions("connect()", options, OPTION_NAMES);
+	const { token, timeoutMs, connections } = options;
 	if (token !== undefined && (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token))) {
 		throw refused("token", "must be printable ASCII without spaces");
 	}

@@ -1,4 +1,4 @@
-import { Pool } from "undici";
+import type { Pool } from "undici";
 import { type Clock, systemClock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import { TRY_HEADER } from "../contract/worker-protocol.ts";
@@ -6,6 +6,7 @@ import { activeTraceparent } from "../tracing/trace-context.ts";
 import { type Answer, exchange, NoAnswer, type StreamListener } from "./exchange.ts";
 import { type ConnectOptions, checkOptions, placeOf } from "./options.ts";
 import { refusalOf } from "./refusals.ts";
+import { newPool } from "./undici.ts";
 
 /**
  * When a call that got no answer may be sent again: always, because sending it twice does the same as once; only when
@@ -65,8 +66,8 @@ export class Transport {
 		this.#prefix = prefix;
 		this.#headers = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
 		const connect = { timeout: Math.min(10_000, this.timeoutMs) };
-		this.#calls = new Pool(origin, { connections: options.connections ?? 16, connect });
-		this.#waits = new Pool(origin, { connections: null, connect });
+		this.#calls = newPool(origin, { connections: options.connections ?? 16, connect });
+		this.#waits = newPool(origin, { connections: null, connect });
 	}
 
 	get closed(): boolean {

@@ -151,7 +151,9 @@ interface Place {
 
 function complain(node: Node, value: unknown, place: Place): void {
 	if (place.found.length >= MOST_COMPLAINTS || checkOfNode(node)(value)) return;
-	if (node.anyOf) {
+	// Of a choice of words none is meant more than another.
+	if (node.anyOf?.every((branch) => "const" in branch)) say(place, node, "value");
+	else if (node.anyOf) {
 		for (const [n, each] of node.anyOf.entries()) complain(each, value, { ...place, branch: `${place.branch}/${n}` });
 	} else if ("const" in node) say(place, node, "const");
 	else if (node.type === "array" && Array.isArray(value)) complainOfArray(node, value, place);

@@ -17,9 +17,15 @@ const SUBJECTS: Record<IdPrefix, string> = {
 export const idAllowed = (prefix: IdPrefix): string =>
 	`must be the id of ${SUBJECTS[prefix]}: ${prefix}_<32 hex>_<slot 0..${SLOTS - 1}>`;
 
+const MOST_SHOWN = 64;
+
 /** The slot inside an id that a caller gave, or `invalid_input` naming the field: no id is taken apart elsewhere. */
 export function slotOfGivenId(prefix: IdPrefix, id: unknown, field: string): number {
 	const slot = typeof id === "string" ? slotOfId(prefix, id) : undefined;
 	if (slot !== undefined) return slot;
-	throw new FlowFabricError("invalid_input", { message: `${field}: ${idAllowed(prefix)}`, details: { field } });
+	const got = typeof id === "string" ? JSON.stringify(id.slice(0, MOST_SHOWN)) : id === null ? "null" : typeof id;
+	throw new FlowFabricError("invalid_input", {
+		message: `${field}: ${idAllowed(prefix)}, got ${got}`,
+		details: { field },
+	});
 }

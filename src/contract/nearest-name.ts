@@ -7,6 +7,14 @@ export function nearestName(name: string, known: readonly string[]): string {
 	return near.reduce((best, next) => (next.away < best.away ? next : best)).each;
 }
 
+/** Half a sentence that names what was probably meant, for the end of a refusal; empty when nothing is near. */
+export function suggestion(name: string, known: readonly string[]): string {
+	if (name.length > MOST_CHARS || known.length === 0) return "";
+	const meant = nearestName(name, known);
+	const isNear = distance(name, meant) <= Math.max(1, Math.floor(Math.min(name.length, meant.length) / 3));
+	return isNear ? `; did you mean ${meant}?` : "";
+}
+
 /** What is longer is not compared to its end: comparing costs the product of both lengths. */
 const MOST_CHARS = 100;
 

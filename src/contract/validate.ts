@@ -1,6 +1,7 @@
 import { boundOf } from "./bounds.ts";
 import { type Complaint, checkOf, complaintsOf, type Node } from "./checker.ts";
 import { FlowFabricError } from "./errors.ts";
+import { suggestion } from "./nearest-name.ts";
 import type { Static, TSchema } from "./schema.ts";
 
 /** A schema that says no by naming the field, what came, and what is allowed. */
@@ -51,14 +52,19 @@ function mostTelling(complaints: readonly Complaint[]): Complaint {
 
 function describe({ path, field, about, node }: Complaint, value: unknown): { path: string[]; problem: string } {
 	if (field !== undefined) {
-		return { path: [...path, field], problem: about === "unknown" ? "is not a known field" : "is required" };
+		const problem =
+			about === "unknown"
+				? `is not a known field${suggestion(field, Object.keys(node.properties ?? {}))}`
+				: "is required";
+		return { path: [...path, field], problem };
 	}
 	const allowed = node.allowed ?? wordsOf(node);
 	return { path: [...path], problem: node.isSecret ? allowed : `${allowed}, got ${show(at(value, path))}` };
 }
 
 /** What a schema asks for, where nobody has put it into words. */
-function wordsOf({ type, const: only, enum: values }: Node): string {
+function wordsOf({ type, const: only, enum: values, anyOf }: Node): string {
+	if (anyOf) return `must be ${anyOf.map((branch) => JSON.stringify(branch.const)).join(" or ")}`;
 	if (only !== undefined) return `must be ${JSON.stringify(only)}`;
 	if (values) return `must be one of ${values.join(", ")}`;
 	return type === undefined ? "is not valid" : `must be ${/^[aio]/.test(type) ? "an" : "a"} ${type}`;

@@ -42,6 +42,7 @@ export const ERRORS = {
 			"a condition may only name keys listed in waitpoints, and an id in waitpoints must belong to an open waitpoint",
 	},
 	duplicate_waitpoint: { status: 400, retryable: false, message: "waitpoints names a key twice" },
+	import_invalid: { status: 400, retryable: false, message: "the file is not an export that can be taken in" },
 	self_edge: { status: 400, retryable: false, message: "an edge must lead from one node to another" },
 	unknown_node: { status: 400, retryable: false, message: "the flow has no such node" },
 	duplicate_node: {
@@ -183,6 +184,7 @@ export const ERRORS = {
 		message: "the keyring already has this kid with a different secret",
 	},
 	cursor_expired: { status: 409, retryable: false, message: "events after this cursor are no longer kept" },
+	store_not_empty: { status: 409, retryable: false, message: "the store holds something; import into a new one" },
 	partition_mismatch: {
 		status: 409,
 		retryable: false,
@@ -219,6 +221,11 @@ export const ERRORS = {
 	store_read_only: { status: 503, retryable: false, message: "the store cannot be written" },
 	store_too_new: { status: 503, retryable: false, message: "the store was written by a newer version of FlowFabric" },
 	store_version_too_low: { status: 503, retryable: false, message: "the store's server is too old" },
+	store_driver_missing: {
+		status: 503,
+		retryable: false,
+		message: "the store's driver is not installed, or was built for another platform",
+	},
 	store_in_use: { status: 503, retryable: false, message: "the store is open in another process" },
 	store_unavailable: {
 		status: 503,

@@ -32,7 +32,7 @@ import { Worker, type WorkerOptions } from "../worker/worker.ts";
 import { FlowDraft, type FlowOptions, type FlowRequest, FlowRun } from "./flow.ts";
 import type { AnyKinds, InputOf, Kinds, ResultOf, SubmitArguments, SubmitItem } from "./kinds.ts";
 import { writeLines } from "./lines.ts";
-import { type OpenOptions, openBackend } from "./open.ts";
+import type { OpenOptions } from "./open.ts";
 import { Run, resultOf, type WaitOptions } from "./run.ts";
 import { continueTrace, copyOf, inputFields } from "./submission.ts";
 import { type TailedFrame, type TailOptions, tailOf } from "./tail.ts";
@@ -61,6 +61,8 @@ export class FlowFabric<K extends Kinds<K> = AnyKinds> {
 
 	/** An engine in this process on the store at `url`: `sqlite:<file>`, `valkey://<host>` or `memory:`. */
 	static async open<K extends Kinds<K> = AnyKinds>(url: string, options: OpenOptions = {}): Promise<FlowFabric<K>> {
+		// A program that connects to a server needs no engine.
+		const { openBackend } = await import("./open.ts");
 		return new FlowFabric<K>(await openBackend(url, options));
 	}
 
@@ -86,7 +88,10 @@ export class FlowFabric<K extends Kinds<K> = AnyKinds> {
 			[I in keyof N]: { kind: N[I] } & SubmitItem<K, N[I]>;
 		},
 	): Promise<{ -readonly [I in keyof N]: Submitted<ResultOf<K[N[I]]>> }> {
+		if (!Array.isArray(items)) return this.backend.executions.createMany(items as never) as never;
 		const requests = (items as readonly { input?: unknown; traceparent?: string }[]).map((item) => {
+			// What is no item is refused where the others are judged.
+			if (typeof item !== "object" || item === null) return item;
 			const { input } = item;
 			const request = copyOf(item);
 			if (input instanceof Uint8Array) Object.assign(request, { input: undefined }, inputFields(input));

@@ -1,6 +1,7 @@
 import type { Clock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import { SECRET_ALLOWED, SECRET_HEX } from "../contract/keys.ts";
+import { namesOf, refuseUnknownOptions } from "../contract/option-names.ts";
 import { PUBLIC_URL_ALLOWED, publicUrl } from "../contract/public-url.ts";
 import { type ScannerRestriction, scannerFilterOf } from "../contract/scanners.ts";
 import { Engine, type EngineOptions } from "../engine/engine.ts";
@@ -42,6 +43,19 @@ export interface OpenOptions {
 
 type TokenOptions = Pick<EngineOptions, "waitpointSecretHex" | "waitpointGraceMs" | "publicUrl">;
 
+const OPTION_NAMES = namesOf<OpenOptions>({
+	partitions: true,
+	retentionMs: true,
+	sweepMs: true,
+	scanners: true,
+	waitpointSecretHex: true,
+	waitpointGraceMs: true,
+	publicUrl: true,
+	actor: true,
+	onFault: true,
+	testClock: true,
+});
+
 const DEFAULT_RETENTION_MS = 86_400_000;
 const MAX_PARTITIONS = 256;
 const MAX_SWEEP_MS = 86_400_000;
@@ -49,6 +63,7 @@ const MAX_GRACE_MS = 315_360_000_000;
 
 /** An engine in this process, started. */
 export async function openBackend(url: string, options: OpenOptions): Promise<LocalBackend> {
+	refuseUnknownOptions("open()", options, OPTION_NAMES);
 	const { partitions, retentionMs = DEFAULT_RETENTION_MS, sweepMs, actor = "local", testClock } = options;
 	checkText("actor", actor);
 	checkInteger("retentionMs", retentionMs, 0, Number.MAX_SAFE_INTEGER);
@@ -84,7 +99,7 @@ export async function openStoreAt(url: string, options: Omit<StoreOptions, "form
 	checkInteger("partitions", options.partitions, 1, MAX_PARTITIONS);
 	if (typeof url !== "string") {
 		throw new FlowFabricError("invalid_input", {
-			message: "url: must be a string such as sqlite:./flowfabric.db",
+			message: `url: must be a string such as sqlite:./flowfabric.db, got ${url === null ? "null" : typeof url}`,
 			details: { field: "url" },
 		});
 	}

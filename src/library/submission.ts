@@ -1,4 +1,3 @@
-import { FlowFabricError } from "../contract/errors.ts";
 import type { CreateRequest } from "../contract/executions.ts";
 import { activeTraceparent } from "../tracing/trace-context.ts";
 
@@ -20,11 +19,5 @@ export function continueTrace(request: { traceparent?: string | undefined }): vo
 
 export function inputFields(input: unknown): Pick<CreateRequest, "input" | "inputBase64"> {
 	if (input === undefined) return {};
-	if (typeof input === "function" || typeof input === "symbol") {
-		throw new FlowFabricError("invalid_input", {
-			message: `input: must be data, got a ${typeof input}`,
-			details: { field: "input" },
-		});
-	}
 	return input instanceof Uint8Array ? { inputBase64: Buffer.from(input).toString("base64") } : { input };
 }

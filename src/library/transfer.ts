@@ -1,11 +1,13 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
+import { FlowFabricError } from "../contract/errors.ts";
 import type { BackupRequest } from "../contract/keys.ts";
+import { refuseUnknownOptions } from "../contract/option-names.ts";
 import { isSecret, slotOfKey } from "../kernel/record-types.ts";
 import { exportStore } from "../store/transfer/export.ts";
 import { importStore } from "../store/transfer/import.ts";
-import type { Counts } from "../store/transfer/line.ts";
+import { type Counts, ImportError } from "../store/transfer/line.ts";
 import { writeLines } from "./lines.ts";
 import { openStoreAt, recordFormat } from "./open.ts";
 
@@ -27,15 +29,17 @@ export async function* exportLines(url: string, { keys = false }: BackupRequest 
 }
 
 /** Takes such a file into an empty store, which may have another number of partitions. */
-export function importFile(path: string, url: string, options: { partitions?: number } = {}): Promise<Counts> {
-	return importLines(linesOf(createReadStream(path)), url, options);
+export async function importFile(path: string, url: string, options: { partitions?: number } = {}): Promise<Counts> {
+	refuseUnknownOptions("importFile()", options, ["partitions"]);
+	return importLines(linesOf(createReadStream(path)), url, options, path);
 }
 
-/** Takes in what such a file holds. */
+/** Takes in what such a file holds; refusals name it by `path`. */
 export async function importLines(
 	lines: AsyncIterable<string>,
 	url: string,
 	options: { partitions?: number } = {},
+	path = "",
 ): Promise<Counts> {
 	const store = await openStoreAt(url, options);
 	try {
@@ -48,9 +52,25 @@ export async function importLines(
 				return slot === undefined ? undefined : slot % store.partitions;
 			},
 		});
+	} catch (error) {
+		throw importError(path, error);
 	} finally {
 		await store.close();
 	}
+}
+
+/** What is wrong with the file, or the store, as any other refusal. */
+function importError(path: string, error: unknown): unknown {
+	if (error instanceof ImportError) {
+		const { code, message, line } = error;
+		const about = code === "import_invalid" && path !== "" ? `${path}: ${message}` : message;
+		const details = { ...(path === "" ? undefined : { path }), ...(line === undefined ? undefined : { line }) };
+		return new FlowFabricError(code, { message: about, details, cause: error });
+	}
+	const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
+	if (code === undefined || syscall === undefined) return error;
+	const problem = code === "ENOENT" ? "there is no such file" : `cannot be read (${code})`;
+	return new FlowFabricError("import_invalid", { message: `${path}: ${problem}`, details: { path }, cause: error });
 }
 
 /** Read from the first line asked for: a reader begins at once, and drops lines that nobody takes yet. */

@@ -31,6 +31,10 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
 			const path = url.slice(colon + 1).replace(/^\/\//, "");
 			if (colon < 0 || path === "")
 				throw new StoreOpenError("store_invalid", `store URL ${url}: must name a file, as in sqlite:./flowfabric.db`);
+			if (path === ":memory:")
+				throw new StoreOpenError("store_invalid", `store URL ${url}: names no file; use memory: to keep nothing`, {
+					field: "url",
+				});
 			const { openSqliteStore } = await import("./sqlite/open.ts");
 			return openSqliteStore(path, options);
 		}

@@ -331,6 +331,7 @@ export type OpenErrorCode =
 	| "store_invalid"
 	| "store_read_only"
 	| "store_too_new"
+	| "store_driver_missing"
 	| "store_in_use"
 	| "store_unavailable"
 	| "store_version_too_low"

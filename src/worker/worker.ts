@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import type { Backend } from "../contract/backend.ts";
 import { type Clock, systemClock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
+import { namesOf, refuseUnknownOptions } from "../contract/option-names.ts";
 import type { ClaimedExecution, WorkerNotice } from "../contract/replies.ts";
 import { MAX_CLAIM, MAX_CLAIM_WAIT_MS } from "../contract/worker-protocol.ts";
 import { backoff } from "./backoff.ts";
@@ -34,6 +35,20 @@ export interface WorkerOptions {
 	/** For tests: how time passes. */
 	clock?: Clock;
 }
+
+const OPTION_NAMES = namesOf<WorkerOptions>({
+	lanes: true,
+	namespace: true,
+	capabilities: true,
+	concurrency: true,
+	leaseMs: true,
+	workerId: true,
+	instanceId: true,
+	graceMs: true,
+	handleSignals: true,
+	log: true,
+	clock: true,
+});
 
 const HASTY_MS = 10;
 const MAX_GRACE_MS = 86_400_000;
@@ -72,6 +87,7 @@ export class Worker {
 	#stopped: Promise<void> | undefined;
 
 	constructor(backend: Backend, options: WorkerOptions = {}) {
+		refuseUnknownOptions("worker()", options, OPTION_NAMES);
 		this.#backend = backend;
 		const { concurrency = 16, leaseMs = 30_000, graceMs = 10_000 } = options;
 		checkInteger("concurrency", concurrency, 1, 10_000);
@@ -116,6 +132,7 @@ export class Worker {
 	/** Registers the handler of a kind; only kinds with a handler are claimed. */
 	handle<I = never, R = unknown>(kind: string, handler: Handler<I, R>): this {
 		if (this.#state !== "new") throw new TypeError("register handlers before start()");
+		checkHandler(kind, handler);
 		if (this.#handlers.has(kind)) throw new TypeError(`kind ${kind} already has a handler`);
 		this.#handlers.set(kind, handler as Handler);
 		return this;
@@ -123,6 +140,7 @@ export class Worker {
 
 	/** Wraps all handlers; the first registered is the outermost. */
 	use(middleware: Middleware): this {
+		checkFunction("middleware", middleware);
 		// Not added to the list: what runs already goes through what there was when it began.
 		this.#middleware = [...this.#middleware, middleware];
 		return this;
@@ -351,6 +369,25 @@ function checkInteger(field: string, value: number, low: number, high: number): 
 	if (Number.isInteger(value) && value >= low && value <= high) return;
 	throw new FlowFabricError("invalid_input", {
 		message: `${field}: must be an integer from ${low} to ${high}, got ${String(value)}`,
+		details: { field },
+	});
+}
+
+/** A handler that is none would be found out by every execution it is given, one after the other. */
+function checkHandler(kind: unknown, handler: unknown): void {
+	if (typeof kind !== "string" || kind.length < 1 || kind.length > 256) {
+		throw new FlowFabricError("invalid_input", {
+			message: `kind: must be a string of 1 to 256 characters, got ${typeof kind === "string" ? `${kind.length}` : typeof kind}`,
+			details: { field: "kind" },
+		});
+	}
+	checkFunction("handler", handler, ` of ${JSON.stringify(kind)}`);
+}
+
+function checkFunction(field: string, value: unknown, whose = ""): void {
+	if (typeof value === "function") return;
+	throw new FlowFabricError("invalid_input", {
+		message: `${field}${whose}: must be a function, got ${value === null ? "null" : typeof value}`,
 		details: { field },
 	});
 }

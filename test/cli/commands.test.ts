@@ -147,6 +147,15 @@ describe("get", () => {
 		expect(out).toMatch(/^created +(?:now|[\d.]+ s ago) \(\d{4}-\d\d-\d\dT[\d:.]+Z\) by /m);
 	});
 
+	test("shows where a failure was thrown, and so does explain", async () => {
+		const { id } = await submit(["fail", "--lane", "work"]);
+		await stage.ff.wait(id);
+		for (const command of ["get", "explain"]) {
+			const { out } = await stage.run([command, id]);
+			expect(out).toMatch(/^ +Error: the disk is full\n +at .*commands\.test\.ts/m);
+		}
+	});
+
 	test("times are relative and absolute", async () => {
 		const { id } = await submit(["thing", "--delay", "90m"]);
 		const { out } = await stage.run(["get", id]);

@@ -53,6 +53,7 @@ describe("a store URL", () => {
 		"sqlite",
 		"sqlite:",
 		"sqlite://",
+		"sqlite::memory:",
 		"mysql://x",
 		"http://x",
 		"./file.db",

@@ -84,6 +84,7 @@ import { suspensionTimeoutCases } from "./public-cases/suspension-timeouts.ts";
 import { tagCases } from "./public-cases/tags.ts";
 import { tenantCases } from "./public-cases/tenants.ts";
 import { timeoutCases } from "./public-cases/timeouts.ts";
+import { unfitValueCases } from "./public-cases/unfit-values.ts";
 import { usageCases } from "./public-cases/usage.ts";
 import { waitingCases } from "./public-cases/waiting.ts";
 import { waitpointCases } from "./public-cases/waitpoints.ts";
@@ -139,6 +140,7 @@ const always: Subjects = {
 	"details of failures": failureDetailCases,
 	feeds: feedCases,
 	budgets: budgetCases,
+	"values that are not JSON": unfitValueCases,
 	usage: usageCases,
 	quotas: quotaCases,
 	suspending: suspendingCases,

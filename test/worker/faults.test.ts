@@ -135,7 +135,7 @@ describe("a worker with bad options is refused by name", () => {
 
 	it("a kind that cannot be one", async () => {
 		const stage = await Stage.open();
-		const worker = stage.worker().handle("", () => "done");
+		const worker = stage.worker().handle("\ud800", () => "done");
 		await expect(worker.start()).rejects.toMatchObject({ code: "invalid_input", details: { field: "kinds[0]" } });
 	});
 

@@ -8,8 +8,8 @@ import {
 	type LeaseCalls,
 	type Logger,
 } from "../../src/index.ts";
-import { Worker, type WorkerOptions } from "../../src/worker/worker.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { Worker, type WorkerOptions } from "../../src/worker/worker.ts";
 
 /** Something a test opens when it is time; what waits for it goes on. */
 export interface Gate {

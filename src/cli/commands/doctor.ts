@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, type ServerFlags } from "../connection.ts";
 import { examineServer } from "../doctor/examine-server.ts";
-import { examineStore } from "../doctor/examine-store.ts";
 import type { Findings } from "../doctor/findings.ts";
 import { MisuseError } from "../exit-codes.ts";
 import { printFields } from "../format/table.ts";
@@ -28,7 +27,7 @@ export function addDoctor(program: Command, context: CommandContext): void {
 		const findings =
 			flags.store === undefined
 				? await examineServer(context, flags)
-				: await examineStore(context, flags.store, flags.repair ?? false);
+				: await examineStoreAt(context, flags.store, flags.repair ?? false);
 		if (flags.json) context.terminal.json(findings);
 		else print(context, findings);
 		if (findings.problems.length > 0)
@@ -59,4 +58,10 @@ function print({ terminal }: CommandContext, { facts, problems, mended = [] }: F
 function counts(value: Record<string, number>): string {
 	const listed = Object.entries(value).map(([name, count]) => `${name} ${count}`);
 	return listed.length > 0 ? listed.join(", ") : "none";
+}
+
+/** Loaded only now: no other client's command needs an engine. */
+async function examineStoreAt(context: CommandContext, store: string, repair: boolean): Promise<Findings> {
+	const { examineStore } = await import("../doctor/examine-store.ts");
+	return examineStore(context, store, repair);
 }

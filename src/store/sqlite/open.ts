@@ -1,5 +1,6 @@
-import type { Store, StoreOptions } from "../port.ts";
+import { type Store, StoreError, type StoreOptions } from "../port.ts";
 import { storeClock } from "./clock.ts";
+import { driverError } from "./driver-error.ts";
 import { migrateRecords } from "./migrate.ts";
 import { sqliteThread } from "./sqlite-thread.ts";
 import { SqliteStore } from "./store.ts";
@@ -14,7 +15,15 @@ export async function openSqliteStore(path: string, options: StoreOptions): Prom
 		format: format.format,
 		testClock: testClock !== undefined,
 	};
-	const { file, partitions, format: stored, latestTold } = await thread.ask("open", 0, 0, path, asked);
+	const {
+		file,
+		partitions,
+		format: stored,
+		latestTold,
+	} = await thread.ask("open", 0, 0, path, asked).catch((error) => {
+		// The thread itself did not come up.
+		throw driverError(error instanceof StoreError ? error.cause : undefined) ?? error;
+	});
 	const clock = testClock ?? storeClock(latestTold);
 	const store = new SqliteStore({ thread, file, partitions, clock });
 	if (stored === format.format) return store;

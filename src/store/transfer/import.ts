@@ -178,7 +178,12 @@ async function refuseUnlessEmpty(store: Store, { isReplaced }: ImportOptions): P
 			break;
 		}
 		if (!isEmpty)
-			throw new ImportError(`the store is not empty: partition ${partition} contains data; import into a new store`);
+			throw new ImportError(
+				`the store is not empty: partition ${partition} contains data; import into a new store`,
+				undefined,
+				undefined,
+				"store_not_empty",
+			);
 	}
 	return replaced;
 }

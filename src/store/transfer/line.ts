@@ -49,9 +49,11 @@ export interface Counts {
 export class ImportError extends Error {
 	override name = "ImportError";
 	readonly line: number | undefined;
-	constructor(problem: string, line?: number, cause?: unknown) {
+	readonly code: "import_invalid" | "store_not_empty";
+	constructor(problem: string, line?: number, cause?: unknown, code: ImportError["code"] = "import_invalid") {
 		super(line === undefined ? problem : `line ${line}: ${problem}`, cause === undefined ? undefined : { cause });
 		this.line = line;
+		this.code = code;
 	}
 }
 

@@ -177,7 +177,7 @@ export function handlerStepCases(test: PublicCase): void {
 		const handler = async (ctx: Context) => {
 			const bytes = Buffer.from("héllo");
 			seen.push([
-				await ctx.step("data", () => ({ at: new Date(0), gone: undefined, not: Number.NaN, deep: [1, { a: "é" }] })),
+				await ctx.step("data", () => ({ at: new Date(0), gone: undefined, list: [undefined], deep: [1, { a: "é" }] })),
 				await ctx.step("bytes", () => bytes as Uint8Array),
 				await ctx.step("nothing", () => {}),
 				await ctx.step("null", () => null),
@@ -191,7 +191,7 @@ export function handlerStepCases(test: PublicCase): void {
 			await scene.clock.advance(1);
 			expect(seen).toHaveLength(2);
 			expect(seen[0]).toEqual([
-				{ at: "1970-01-01T00:00:00.000Z", not: null, deep: [1, { a: "é" }] },
+				{ at: "1970-01-01T00:00:00.000Z", list: [null], deep: [1, { a: "é" }] },
 				new Uint8Array(Buffer.from("héllo")),
 				undefined,
 				null,
@@ -417,7 +417,7 @@ export function handlerStepCases(test: PublicCase): void {
 		circle.self = circle;
 		const results: Record<string, [value: unknown, why: RegExp]> = {
 			circle: [circle, /step made cannot be recorded: result: cannot be written as JSON/],
-			function: [() => {}, /step made cannot be recorded: result: cannot be written as JSON: it is a function/],
+			function: [() => {}, /step made cannot be recorded: result: a function is not JSON/],
 			large: ["x".repeat(MIB), /step made cannot be recorded: result: must be at most 1048576 bytes, got 1048578/],
 		};
 		const handler = (ctx: Context<string>, input: string) => ctx.step("made", () => results[input]?.[0]);

@@ -1,10 +1,12 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { type OpenErrorCode, StoreOpenError } from "../../port.ts";
+import { driverError } from "../driver-error.ts";
 
 /** What SQLite said while opening, as a refusal that tells what to do. */
 export function openError(path: string, error: unknown): StoreOpenError {
-	if (error instanceof StoreOpenError) return error;
+	const driver = error instanceof StoreOpenError ? error : driverError(error);
+	if (driver) return driver;
 	const said = (error as { code?: unknown }).code;
 	const code = typeof said === "string" ? said : "";
 	const refuse = (as: OpenErrorCode, problem: string): StoreOpenError =>
