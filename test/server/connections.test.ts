@@ -54,3 +54,16 @@ test("when most places are taken, idle connections make room", async () => {
 	await stand.call("GET", "/healthz");
 	await Promise.all(idle.slice(0, 8).map(({ closed }) => closed));
 });
+
+test("a long list is the same in pieces as at once, and its cursor goes on where it ends", async () => {
+	const stand = await Stand.open();
+	await stand.backend.executions.createMany(Array.from({ length: 260 }, (_, n) => ({ kind: `k${n}` })));
+	const whole = await stand.backend.executions.list({ limit: 1000 });
+	const { executions, nextCursor } = (await stand.call("GET", "/v1/executions?limit=201")).json;
+	expect(executions).toEqual(whole.executions.slice(0, 201));
+	const rest = (await stand.call("GET", `/v1/executions?limit=1000&cursor=${nextCursor}`)).json;
+	expect(rest).toEqual({ executions: whole.executions.slice(201) });
+	expect((await stand.call("GET", "/v1/executions?kind=none&limit=1000")).json).toEqual({ executions: [] });
+	expect((await stand.call("GET", "/v1/executions?cursor=x")).status).toBe(400);
+	expect((await stand.call("GET", "/v1/executions")).json.executions).toHaveLength(100);
+});
