@@ -59,8 +59,10 @@ export function healthRoutes(context: ServerContext, { backend, tokens, openMetr
 			summary: "Metrics for Prometheus; open on loopback, elsewhere only with a token unless configured otherwise",
 			replies: { 200: "text" },
 			handle(request, reply) {
-				if (!openMetrics && !isFromHere(request)) refuseOtherRoles(tokens.principalOf(request), READERS);
-				return metrics(context, reply);
+				const isOpenTo = openMetrics || isFromHere(request);
+				const principal = isOpenTo && !showsToken(request) ? undefined : tokens.principalOf(request);
+				if (principal && !isOpenTo) refuseOtherRoles(principal, READERS);
+				return metrics(context, reply, principal?.namespace);
 			},
 		},
 	]);
@@ -74,8 +76,9 @@ function isFromHere({ socket, headers }: FastifyRequest): boolean {
 	return isLoopback(socket.remoteAddress ?? "");
 }
 
-async function metrics(context: ServerContext, reply: FastifyReply): Promise<string> {
-	const { registry } = context.metrics;
-	reply.type(registry.contentType);
-	return registry.metrics();
+const showsToken = ({ headers }: FastifyRequest): boolean => headers.authorization !== undefined;
+
+async function metrics({ metrics }: ServerContext, reply: FastifyReply, namespace?: string): Promise<string> {
+	reply.type(metrics.registry.contentType);
+	return namespace === undefined ? metrics.registry.metrics() : metrics.ofNamespace(namespace);
 }
