@@ -13,6 +13,7 @@ import { batchSubmit } from "./scenarios/batch-submit.ts";
 import { dispatch } from "./scenarios/dispatch.ts";
 import { lifecycle } from "./scenarios/lifecycle.ts";
 import { SCHEDULING } from "./scheduling-lines.ts";
+import { startLines } from "./start-lines.ts";
 import { openTarget, STORES, type StoreName, type Target } from "./target.ts";
 import { BenchServer, SYNC_MODES, type SyncMode } from "./valkey/bench-server.ts";
 import { VALKEY_SCENARIOS, type ValkeyScenario } from "./valkey/scenarios.ts";
@@ -22,7 +23,8 @@ const HELP = `npm run bench -- [scenario …] [options]
 Scenarios: lifecycle, batch-submit, dispatch, backlog, claim-classes, class-lifecycles, head-of-line, fairness, guarded, pause,
   events, suspension, steps, flows, streams, http-lifecycle, http-get, http-idle, on each store;
   valkey-lifecycle (beside BullMQ), valkey-engines, valkey-dispatch, valkey-growth, valkey-memory, valkey-events,
-  valkey-guarded, valkey-suspension, valkey-steps, valkey-flows, valkey-streams, valkey-idle, on a private server
+  valkey-guarded, valkey-suspension, valkey-steps, valkey-flows, valkey-streams, valkey-idle, on a private server;
+  start: what importing and --version cost beside bare Node and BullMQ
   (all when none is named)
   --store sqlite|memory   one store instead of both
   --size N                executions per round (default 20000)
@@ -49,6 +51,7 @@ const SCENARIOS = [
 	"http-lifecycle",
 	"http-get",
 	"http-idle",
+	"start",
 ];
 
 const { values, positionals } = parseArgs({
@@ -89,6 +92,7 @@ const lines: Line[] = [];
 let valkey = "not measured";
 for (const scenario of scenarios) {
 	if (scenario in VALKEY_SCENARIOS) lines.push(...(await measureValkey(scenario as ValkeyScenario)));
+	else if (scenario === "start") lines.push(...startLines(rounds, progress));
 	else if (scenario in AREAS) for (const store of stores) lines.push(...(await measureArea(scenario, store)));
 	else for (const store of stores) lines.push(await measure(scenario, store));
 }

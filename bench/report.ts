@@ -6,6 +6,7 @@ import { cpus, totalmem } from "node:os";
 export interface Line {
 	scenario: string;
 	store: string;
+	/** 0 where nothing is stored. */
 	partitions: number;
 	figure: number;
 	unit: string;
@@ -57,7 +58,7 @@ function gitCommit(): string {
 export function table(lines: readonly Line[]): string {
 	const rows = lines.map((line) => [
 		line.scenario,
-		`${line.store} ×${line.partitions}`,
+		line.partitions === 0 ? "" : `${line.store} ×${line.partitions}`,
 		`${show(line.figure)} ${line.unit}`,
 		line.against ? `${line.against.name} ${show(line.against.figure)}` : "",
 		line.against ? line.against.ratio.toFixed(2) : "",

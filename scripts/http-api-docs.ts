@@ -69,6 +69,11 @@ Event streams (\`Accept: text/event-stream\`) send a comment after a long silenc
 The id of an event is its cursor: reconnect with \`Last-Event-ID\` to continue after it. If you start at the end (\`end\`), the
 server sends an id when the stream opens, before the first event, so you miss nothing either.
 
+The event stream of an execution or a flow ends with it: after the last event the server sends an event \`end\`, with
+\`{executionId}\` or \`{flowId}\` as data, and closes the connection. Close an \`EventSource\` when you get it, since it would
+reconnect. After a replay, continue from the last id. The stream of an execution also carries events \`progress\`, with
+\`{executionId, percent?, message?, at}\` as data: at most four a second, without an id, and never repeated after a reconnect.
+
 ## The worker's part, by hand
 
 This is what a worker does, with curl. Start a server (\`npx flowfabric serve\`) and submit some work:

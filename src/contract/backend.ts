@@ -68,6 +68,7 @@ import type {
 	LaneStatus,
 	LedgerPage,
 	OpenedWaitpoint,
+	ProgressNotice,
 	QuotaPage,
 	QuotaView,
 	RecordedStep,
@@ -119,6 +120,8 @@ import type { RegisterWorkerRequest, WorkersPageRequest, WorkersRequest } from "
 export interface FollowOptions {
 	cursor?: string;
 	signal?: AbortSignal;
+	/** Told how far it is whenever that changes, a few times a second at most; what was told before is never told again. */
+	onProgress?(progress: ProgressNotice): void;
 }
 
 /** What can be asked about executions. */
@@ -135,7 +138,7 @@ export interface ExecutionCalls {
 	wait(id: string, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<Execution>;
 	/** What happened since; with `waitMs`, as soon as something has. */
 	events(id: string, request?: EventsRequest, signal?: AbortSignal): Promise<ExecutionEventPage>;
-	/** Every event as it comes, until the signal aborts; goes on behind `cursor`, or starts with the first. */
+	/** Every event as it comes, until the execution has ended; goes on behind `cursor`, or starts with the first. */
 	follow(id: string, options?: FollowOptions): AsyncIterable<FollowedEvent>;
 	attempts(id: string): Promise<AttemptView[]>;
 	/** Its recorded steps in the order they were made, a page at a time. */

@@ -11,7 +11,7 @@ export type {
 	UsageReply,
 } from "./replies/budgets.ts";
 export type { ErrorBody } from "./replies/errors.ts";
-export type { EventPage, ExecutionEventPage, FollowedEvent } from "./replies/events.ts";
+export type { EventPage, ExecutionEventPage, FollowedEvent, ProgressNotice } from "./replies/events.ts";
 export type {
 	AttemptView,
 	BulkReply,

@@ -1,5 +1,5 @@
 import { TIMEOUT_BEHAVIORS, type TimeoutBehavior } from "../kernel/records/execution.ts";
-import { budgetOfWaitpoint } from "../kernel/suspension/budget-pause.ts";
+import { budgetOfWaitpoint } from "../kernel/suspension/budget-waitpoint.ts";
 import type { Condition } from "../kernel/suspension/condition.ts";
 import { SUSPENSION_REASONS, type SuspensionReason } from "../kernel/suspension/reasons.ts";
 import { FlowFabricError } from "./errors.ts";

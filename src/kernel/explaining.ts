@@ -3,13 +3,12 @@ import { blockingCauseOf, pausingBudget } from "./blocking.ts";
 import { describeOpen, type OpenChildren } from "./children/describing.ts";
 import { isWaitingForChildren } from "./children/families.ts";
 import { describeUpstreams, type Upstream, waitsForGroup } from "./flows/describing.ts";
-import { canServe, describeLack, offersAll } from "./matching.ts";
 import { isClaimable } from "./placement.ts";
 import { describeBlocking } from "./reading.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
 import type { LaneRecord } from "./records/lane.ts";
 import type { SuspensionRecord } from "./records/suspension.ts";
-import type { WorkerRecord } from "./records/worker.ts";
+import { WorkersFor } from "./serving.ts";
 import type { TerminalOutcome } from "./state.ts";
 import { describeCondition } from "./suspension/describing.ts";
 
@@ -36,37 +35,6 @@ export const factsNeeded = (record: ExecutionRecord): Record<Exclude<keyof Facts
 	upstreams: waitsForGroup(record),
 	children: isWaitingForChildren(record),
 });
-
-/** What the workers that live in its namespace mean to an execution. There may be many: each is looked at once and let go. */
-export class WorkersFor {
-	readonly #record: ExecutionRecord;
-	/** Of what it requires, that which somebody offers. */
-	readonly offered = new Set<string>();
-	live = 0;
-	able = 0;
-	#isServed: boolean;
-
-	constructor(record: ExecutionRecord) {
-		this.#record = record;
-		this.#isServed = record.requiredCapabilities.length === 0;
-	}
-
-	see(worker: WorkerRecord): void {
-		const { lane, requiredCapabilities } = this.#record;
-		this.live += 1;
-		if (worker.lanes.includes(lane) && canServe(worker, this.#record)) this.able += 1;
-		this.#isServed ||= offersAll(worker.capabilities, requiredCapabilities);
-		for (const token of requiredCapabilities) if (worker.capabilities.includes(token)) this.offered.add(token);
-	}
-
-	/** What nobody offers, or all that is required when nobody offers it together; undefined when somebody does. */
-	get missing(): string[] | undefined {
-		if (this.#isServed) return undefined;
-		const { requiredCapabilities } = this.#record;
-		const missing = requiredCapabilities.filter((token) => !this.offered.has(token));
-		return missing.length > 0 ? missing : [...requiredCapabilities];
-	}
-}
 
 export interface Facts {
 	/** The copy of its lane beside it. */
@@ -117,7 +85,7 @@ function explainWaiting(
 	record: ExecutionRecord,
 	{ lane, workers, standing, refusals = [], upstreams = [], children }: Facts,
 ): Explained {
-	const { live, able, missing, offered } = workers ?? new WorkersFor(record);
+	const { live, able, missing, lack } = workers ?? new WorkersFor(record);
 	const reasons: string[] = [];
 	const cause = blockingCauseOf(record);
 	const isRoute = cause === "route";
@@ -129,10 +97,10 @@ function explainWaiting(
 	if (cause && !isRoute && refusals.length === 0)
 		reasons.push(`${cause} ${record.blockedOn} has room again; it is about to be released`);
 	if (lane.state === "paused") reasons.push(`lane ${record.lane} is paused`);
-	if (missing) reasons.push(describeLack(record.requiredCapabilities, [{ capabilities: [...offered] }]));
-	else if (isRoute) reasons.push("a worker that can serve it has registered; it is about to be released");
-	else if (live > 0 && able === 0) reasons.push(`no live worker takes kind ${record.kind} on lane ${record.lane}`);
-	if (standing) for (const reason of describeStanding(record, standing, live)) reasons.push(reason);
+	if (isRoute && !missing) reasons.push("a worker that can serve it has registered; it is about to be released");
+	// Work that is granted, or that waits for something else first, needs no worker yet.
+	else if (lack !== undefined && (missing || live > 0 || isClaimable(record))) reasons.push(lack);
+	if (standing) for (const reason of describeStanding(record, standing)) reasons.push(reason);
 	return { reasons, workers: { live, able }, ...(missing ? { missingCapabilities: missing } : undefined) };
 }
 
@@ -151,11 +119,10 @@ function describeRefusal({ detail, holders, more }: GuardRefusal): string {
 function describeStanding(
 	{ lane, fairnessKey }: ExecutionRecord,
 	{ ahead, exact, aheadInKey }: QueueStanding,
-	live: number,
 ): string[] {
 	const place =
 		ahead === 0
-			? `it is next on lane ${lane}${live === 0 ? ", and no worker is registered" : ""}`
+			? `it is next on lane ${lane}`
 			: `${exact ? "" : "at least "}${ahead} ${ahead === 1 ? "execution is" : "executions are"} ahead of it on lane ${lane}`;
 	return aheadInKey ? [place, `${aheadInKey} of its fairness key ${fairnessKey} are ahead of it`] : [place];
 }

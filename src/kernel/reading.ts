@@ -7,6 +7,7 @@ import type { OnHard } from "./records/budget.ts";
 import { type ExecutionRecord, eligibleSince, type LeaseEnd } from "./records/execution.ts";
 import type { LaneRecord, LaneState } from "./records/lane.ts";
 import { isHandedAround } from "./releases.ts";
+import type { WorkersFor } from "./serving.ts";
 import { type BlockingReason, hasEnded, type OwnershipState, type StateFields } from "./state.ts";
 
 /** What a reader is told beyond the stored fields. */
@@ -41,8 +42,12 @@ export const shownLaneState = (state: LaneState): "active" | Exclude<LaneState, 
 export const blockedSince = (record: ExecutionRecord, lane: LaneRecord): number =>
 	isHeldByLane(record, lane) ? Math.max(lane.stateSince, eligibleSince(record)) : record.blockedAt;
 
-/** Why it is not running, in words; empty when it runs or has ended. */
-export function describeBlocking(record: ExecutionRecord, lane: LaneRecord): string {
+/** Whether nothing but a worker is missing, so that it matters who is there. */
+export const waitsForWorker = (record: ExecutionRecord, lane: LaneRecord): boolean =>
+	isClaimable(record) && !isHeldByLane(record, lane);
+
+/** Why it is not running, in words; empty when it runs or has ended. `workers` are those of its namespace, where known. */
+export function describeBlocking(record: ExecutionRecord, lane: LaneRecord, workers?: WorkersFor): string {
 	if (isHeldByLane(record, lane)) return `lane ${record.lane} is paused`;
 	if (record.blockingDetail) return record.blockingDetail;
 	if (record.grant)
@@ -50,7 +55,7 @@ export function describeBlocking(record: ExecutionRecord, lane: LaneRecord): str
 	const until = record.delayUntil ? new Date(record.delayUntil).toISOString() : "";
 	switch (record.blockingReason) {
 		case "waiting_for_worker":
-			return `waiting for a worker on lane ${record.lane}`;
+			return workers?.lack ?? `waiting for a worker on lane ${record.lane}`;
 		case "waiting_for_delay":
 			return isHandedAround(record)
 				? `its workers handed it back ${record.attempt?.releases} times in a row; kept back until ${until}`

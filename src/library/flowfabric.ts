@@ -146,7 +146,7 @@ export class FlowFabric<K extends Kinds<K> = AnyKinds> {
 		return this.backend.executions.events(id, request, signal);
 	}
 
-	/** Every event as it comes; ends with the signal. */
+	/** Every event as it comes, and with `onProgress` how far it is; ends with the execution, or with the signal. */
 	follow(id: string, options: FollowOptions = {}) {
 		return this.backend.executions.follow(id, options);
 	}

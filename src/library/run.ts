@@ -2,8 +2,9 @@ import type { Backend } from "../contract/backend.ts";
 import { fromBytes } from "../contract/content-types.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import type { CancelRequest } from "../contract/executions.ts";
-import type { Created, Execution } from "../contract/replies.ts";
+import type { Created, Execution, ProgressNotice } from "../contract/replies.ts";
 import type { PublicState } from "../kernel/state.ts";
+import { progressOf } from "./progress.ts";
 import { type TailedFrame, type TailOptions, tailOf } from "./tail.ts";
 
 /** The work ended, but not with a result. */
@@ -56,6 +57,14 @@ export class Run<R = unknown> {
 
 	cancel(request: CancelRequest = {}) {
 		return this.#backend.executions.cancel(this.id, request);
+	}
+
+	/**
+	 * How far it is, whenever its handler says so, at most four times a second; ends with the execution. What was said before
+	 * is not told: `get` shows it.
+	 */
+	progress({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<ProgressNotice> {
+		return progressOf(this.#backend, this.id, signal);
 	}
 
 	/**

@@ -15,6 +15,14 @@ export function refusePaging(limit: number | undefined, waitMs: number | undefin
 		throw invalid(limit === undefined ? "waitMs" : "limit", "is for pages, not for a stream");
 }
 
+/** When a stream is over. */
+interface StreamEnd {
+	/** Whether a page may be the last. */
+	mayBeAfter(events: EventPage["events"]): boolean;
+	/** What the `end` message says; undefined while there is more to come. */
+	read(): Promise<object | undefined>;
+}
+
 /**
  * Events as they happen, a page at a time; the last of a page carries the cursor behind it, so a reader that comes back
  * may see a few again.
@@ -25,6 +33,7 @@ export async function streamPages(
 	reply: FastifyReply,
 	cursor: string | undefined,
 	read: ReadPage,
+	end?: StreamEnd,
 ): Promise<void> {
 	const seen = request.headers["last-event-id"];
 	const from = typeof seen === "string" && seen !== "" ? seen : cursor;
@@ -39,7 +48,13 @@ export async function streamPages(
 				tail.send(event.type, event, n === events.length - 1 ? nextCursor : undefined);
 			});
 			await tail.drained();
-			({ events, nextCursor } = await read({ cursor: nextCursor, waitMs: MAX_POLL_MS }, tail.signal));
+			const ended = end?.mayBeAfter(events) ? await end.read() : undefined;
+			// When it had ended and nothing is behind what was sent, that is all there is.
+			const waitMs = ended ? 0 : MAX_POLL_MS;
+			({ events, nextCursor } = await read({ cursor: nextCursor, waitMs }, tail.signal));
+			if (!ended || events.length > 0) continue;
+			tail.send("end", ended);
+			tail.finish();
 		}
 	} catch (error) {
 		tail.end(error instanceof FlowFabricError ? error : new FlowFabricError("internal"));

@@ -143,7 +143,7 @@ describe("get", () => {
 		const lines = out.split("\n");
 		expect(lines[0]).toMatch(new RegExp(`^id +${id}$`));
 		expect(lines[2]).toMatch(/^state +waiting$/);
-		expect(lines[3]).toMatch(/^why +waiting for a worker on lane nobody$/);
+		expect(lines[3]).toMatch(/^why +no live worker takes kind thing on lane nobody$/);
 		expect(out).toMatch(/^created +(?:now|[\d.]+ s ago) \(\d{4}-\d\d-\d\dT[\d:.]+Z\) by /m);
 	});
 
@@ -249,7 +249,7 @@ describe("wait and events", () => {
 	test("a time that is over is an exit code of its own", async () => {
 		const { id } = await submit(["thing", "--lane", "nobody"]);
 		const { code, out } = await stage.run(["wait", id, "--timeout", "10ms"]);
-		expect(out).toBe(`${id} is still waiting: waiting for a worker on lane nobody\n`);
+		expect(out).toBe(`${id} is still waiting: no live worker takes kind thing on lane nobody\n`);
 		expect(code).toBe(7);
 	});
 

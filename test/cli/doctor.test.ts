@@ -273,12 +273,30 @@ describe("doctor of a server", () => {
 	test("tells whether it is ready, and what is in it", async () => {
 		const stage = await Stage.open();
 		await stage.ff.submit("job");
+		await stage.ff.backend.workers.register("w", { workerId: "w", capabilities: [], lanes: ["default"] });
 		const { facts, problems } = await stage.json<{ facts: Record<string, unknown>; problems: string[] }>(["doctor"]);
 		expect(problems).toEqual([]);
-		expect(facts).toMatchObject({ server: stage.url, ready: "yes", lanes: 1, executions: { waiting: 1 }, workers: 0 });
+		expect(facts).toMatchObject({ server: stage.url, ready: "yes", lanes: 1, executions: { waiting: 1 }, workers: 1 });
 		expect(facts["version"]).toMatch(/^\d+\.\d+\.\d+$/);
 		const { facts: deep } = await stage.json<{ facts: Record<string, unknown> }>(["doctor", "--deep"]);
 		expect(deep).toMatchObject({ partitions: 1, "corrupt records": 0, records: { execution: 1 } });
+		await stage.close();
+	});
+
+	test("tells of work that no live worker takes, by lane and kind", async () => {
+		const stage = await Stage.open();
+		const { workers, lanes } = stage.ff.backend;
+		for (const kind of ["rare", "rare", "common"]) await stage.ff.submit(kind);
+		await stage.ff.submit("train", {}, { lane: "ml", requiredCapabilities: ["gpu"] });
+		await stage.ff.submit("job", {}, { lane: "held" });
+		await lanes.pause("held");
+		await workers.register("w", { workerId: "w", capabilities: [], kinds: ["common"], lanes: ["default"] });
+		const { code, out } = await stage.run(["doctor", "--json"]);
+		expect(code).toBe(1);
+		expect(JSON.parse(out).problems).toEqual([
+			"2 executions of kind rare wait on lane default: no live worker takes kind rare on lane default",
+			"1 execution of kind train waits on lane ml: no live worker offers gpu",
+		]);
 		await stage.close();
 	});
 

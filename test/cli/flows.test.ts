@@ -67,7 +67,7 @@ describe("flows", () => {
 		expect(shown.out).toMatch(/^3 {2}· deploy +waiting_children +2 of ✓ unit, … lint$/m);
 		expect(shown.out).toMatch(/^4 {2}· alarm +waiting_children +… deploy \(failure\)$/m);
 		expect(shown.out).toMatch(/^NOT RUNNING +WHY$/m);
-		expect(shown.out).toMatch(/^lint +waiting for a worker on lane ci$/m);
+		expect(shown.out).toMatch(/^lint +no live worker takes kind \S+ on lane ci$/m);
 		expect(shown.out).toMatch(/^deploy +waiting for 2 of 2 upstreams: 1 satisfied, 1 to come$/m);
 		const narrow = await stage.run(["flows", "show", id], { tty: true, env: { NO_COLOR: "1" } });
 		for (const line of narrow.out.split("\n")) expect(line.length).toBeLessThanOrEqual(120);

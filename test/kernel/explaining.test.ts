@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { explainRecord, type Facts, factsNeeded, WorkersFor } from "../../src/kernel/explaining.ts";
+import { explainRecord, type Facts, factsNeeded } from "../../src/kernel/explaining.ts";
 import type { Upstream } from "../../src/kernel/flows/describing.ts";
 import { resultOf } from "../../src/kernel/reading.ts";
 import { type ExecutionRecord, type Group, makeExecution } from "../../src/kernel/records/execution.ts";
 import { laneDefaults, makeLane } from "../../src/kernel/records/lane.ts";
 import { makeSuspension } from "../../src/kernel/records/suspension.ts";
 import { makeWorker, type WorkerRecord } from "../../src/kernel/records/worker.ts";
+import { WorkersFor } from "../../src/kernel/serving.ts";
 import { blocked, claimed, delayed, eligible, ended, granted } from "../../src/kernel/state.ts";
 import type { Condition } from "../../src/kernel/suspension/condition.ts";
 import { describeCondition } from "../../src/kernel/suspension/describing.ts";
@@ -98,7 +99,11 @@ describe("why an execution does not run", () => {
 	it("is a paused lane before all that follows from it", () => {
 		const paused = makeLane({ state: "paused" });
 		const { reasons } = explain(record({ ...eligible(first) }), { lane: paused, workers: [], standing: next });
-		expect(reasons).toEqual(["lane media is paused", "it is next on lane media, and no worker is registered"]);
+		expect(reasons).toEqual([
+			"lane media is paused",
+			"no live worker takes kind job on lane media",
+			"it is next on lane media",
+		]);
 	});
 
 	it("of work that was set aside is what its route comes to now", () => {

@@ -32,12 +32,56 @@ test("a stream tells the history so far and then what happens, each with its cur
 	const stream = listen(stand, `/v1/executions/${id}/events`);
 	await until(() => stream.events.length === 2);
 	await stand.backend.leases.complete(id, { fence });
-	await until(() => stream.events.length === 3);
-	expect(types(stream.events)).toEqual(["created", "claimed", "completed"]);
+	await stream.ended;
+	expect(types(stream.events)).toEqual(["created", "claimed", "completed", "end"]);
 	const { nextCursor } = await stand.backend.executions.events(id);
-	expect(stream.events.at(-1)?.id).toBe(nextCursor);
+	expect(stream.events.at(-2)?.id).toBe(nextCursor);
 	expect(JSON.parse(stream.events[0]?.data ?? "")).toMatchObject({ seq: 1, executionId: id });
-	stream.stop();
+	expect(stream.events.at(-1)).toEqual({ type: "end", data: JSON.stringify({ executionId: id }), id: undefined });
+});
+
+test("a stream tells how far the work is, without an id, and never again", async () => {
+	const stand = await Stand.open();
+	const { id, fence } = await stand.held();
+	const first = listen(stand, `/v1/executions/${id}/events`);
+	await until(() => first.events.length === 2);
+	await stand.backend.leases.progress(id, { fence, percent: 40, message: "reading" });
+	await until(() => first.events.length === 3);
+	const [, , told] = first.events;
+	expect(told).toMatchObject({ type: "progress", id: undefined });
+	expect(JSON.parse(told?.data ?? "")).toEqual({
+		executionId: id,
+		percent: 40,
+		message: "reading",
+		at: expect.any(Number),
+	});
+	first.stop();
+	const again = listen(stand, `/v1/executions/${id}/events`);
+	await until(() => again.events.length === 2);
+	await stand.backend.leases.complete(id, { fence });
+	await again.ended;
+	expect(types(again.events)).toEqual(["created", "claimed", "completed", "end"]);
+});
+
+test("a stream of a flow ends with it, at once for a reader that has seen all, and goes on when it is reopened", async () => {
+	const stand = await Stand.open();
+	const { id, nodes } = await stand.backend.flows.create({ nodes: [{ key: "a", kind: "a" }] });
+	const stream = listen(stand, `/v1/flows/${id}/events`);
+	await until(() => stream.events.length > 0);
+	await stand.backend.executions.cancel(nodes["a"] ?? "");
+	await stream.ended;
+	expect(types(stream.events)).toContain("flow_ended");
+	expect(stream.events.at(-1)).toEqual({ type: "end", data: JSON.stringify({ flowId: id }), id: undefined });
+	const lastId = stream.events.findLast((event) => event.id !== undefined)?.id ?? "";
+	const nothing = listen(stand, `/v1/flows/${id}/events`, { "last-event-id": lastId });
+	await nothing.ended;
+	expect(types(nothing.events)).toEqual(["end"]);
+	await stand.backend.executions.replay(nodes["a"] ?? "");
+	const again = listen(stand, `/v1/flows/${id}/events`, { "last-event-id": lastId });
+	await until(() => types(again.events).includes("flow_reopened"));
+	await stand.backend.executions.cancel(nodes["a"] ?? "");
+	await again.ended;
+	expect(types(again.events).slice(-2)).toEqual(["flow_ended", "end"]);
 });
 
 test("a reader that comes back goes on behind the last id it saw", async () => {
@@ -48,9 +92,8 @@ test("a reader that comes back goes on behind the last id it saw", async () => {
 	first.stop();
 	await stand.backend.leases.complete(id, { fence });
 	const again = listen(stand, `/v1/executions/${id}/events`, { "last-event-id": first.events[0]?.id ?? "" });
-	await until(() => again.events.length === 2);
-	expect(types(again.events)).toEqual(["claimed", "completed"]);
-	again.stop();
+	await again.ended;
+	expect(types(again.events)).toEqual(["claimed", "completed", "end"]);
 });
 
 test("a stream that cannot begin is refused with a status", async () => {
@@ -63,16 +106,15 @@ test("a stream that cannot begin is refused with a status", async () => {
 	expect(bad).toMatchObject({ status: 400, json: { error: { code: "invalid_input" } } });
 });
 
-test("a stream of work that is deleted ends and says so", async () => {
+test("a stream of a flow that is deleted ends and says so", async () => {
 	const stand = await Stand.open();
-	const { id, fence } = await stand.held();
-	await stand.backend.leases.complete(id, { fence });
-	const stream = listen(stand, `/v1/executions/${id}/events`);
-	await until(() => stream.events.length === 3);
-	await stand.backend.executions.delete(id);
+	const { id } = await stand.backend.flows.create({ nodes: [], sealed: false });
+	const stream = listen(stand, `/v1/flows/${id}/events`);
+	await until(() => stream.events.length > 0);
+	await stand.backend.flows.delete(id);
 	await stream.ended;
 	expect(stream.events.at(-1)).toMatchObject({ type: "close" });
-	expect(JSON.parse(stream.events.at(-1)?.data ?? "")).toMatchObject({ code: "execution_not_found" });
+	expect(JSON.parse(stream.events.at(-1)?.data ?? "")).toMatchObject({ code: "flow_not_found" });
 });
 
 test("silence is broken by comments", async () => {
@@ -110,16 +152,14 @@ test("a namespace can be followed as a stream, and again from the last id", asyn
 	again.stop();
 });
 
-test("following over HTTP and in process give the same, and end with the signal", async () => {
+test("following over HTTP and in process give the same, and end with the execution", async () => {
 	const stand = await Stand.open();
 	const { id, fence } = await stand.held();
 	const gather = async (ff: Pick<ReturnType<Stand["connect"]>, "follow">) => {
-		const controller = new AbortController();
 		const found: unknown[] = [];
-		for await (const followed of ff.follow(id, { signal: controller.signal })) {
+		for await (const followed of ff.follow(id)) {
 			found.push(followed);
 			if (followed.event.type === "claimed") await stand.backend.leases.complete(id, { fence });
-			if (followed.event.type === "completed") controller.abort();
 		}
 		return found;
 	};

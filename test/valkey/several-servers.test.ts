@@ -93,23 +93,28 @@ describe.runIf(hasValkey())("two servers on one store behave as one", () => {
 		}
 	});
 
-	test("events of work that ends at one are followed at the other", async () => {
+	test("events and progress of work that runs at one are followed at the other", async () => {
 		const { id } = await here.ff.submit("work", {}, { lane: "followed" });
+		let hear = () => {};
+		const heardClaim = new Promise<void>((resolve) => (hear = resolve));
 		const followed = (async () => {
-			const types: string[] = [];
-			for await (const { event } of here.ff.backend.executions.follow(id)) {
-				types.push(event.type);
-				if (event.type === "completed") return types;
+			const heard: string[] = [];
+			const onProgress = ({ percent }: { percent?: number }) => heard.push(`progress ${percent}`);
+			for await (const { event } of here.ff.backend.executions.follow(id, { onProgress })) {
+				heard.push(event.type);
+				if (event.type === "claimed") hear();
 			}
-			return types;
+			return heard;
 		})();
 		// If the claim fails, that is what is to be told.
 		followed.catch(() => {});
 		const [claimed] = await there.ff.backend.leases.claim({ lanes: ["followed"], workerId: "w", instanceId: "i" });
 		if (!claimed) throw new Error("nothing was claimed");
 		const fence = { leaseId: claimed.lease.id, epoch: claimed.lease.epoch };
+		await heardClaim;
+		await there.ff.backend.leases.progress(id, { fence, percent: 50 });
 		await there.ff.backend.leases.complete(id, { fence });
-		expect(await followed).toEqual(["created", "claimed", "completed"]);
+		expect(await followed).toEqual(["created", "claimed", "progress 50", "completed"]);
 	});
 
 	test("work that a worker at one holds is cancelled at the other: its handler is told at once", async () => {

@@ -1,7 +1,6 @@
 import { stat } from "node:fs/promises";
 import type { Command } from "commander";
 import { writeLines } from "../../library/lines.ts";
-import { exportLines } from "../../library/transfer.ts";
 import type { EndLine } from "../../store/transfer/line.ts";
 import { type CommandContext, examples } from "../command-context.ts";
 import { asksServer, atServer, type ServerFlags } from "../connection.ts";
@@ -32,7 +31,7 @@ export function addBackup(program: Command, context: CommandContext): void {
 		const last =
 			flags.store === undefined
 				? await atServer(context, flags, ({ backend }) => write(context, flags, backend.admin.backup({ keys })))
-				: await write(context, flags, exportLines(flags.store, { keys }));
+				: await write(context, flags, (await import("../../library/transfer.ts")).exportLines(flags.store, { keys }));
 		const counts = (JSON.parse(last) as EndLine).end;
 		const { size } = await stat(flags.to);
 		if (flags.json) return context.terminal.json({ file: flags.to, bytes: size, keys, ...counts });

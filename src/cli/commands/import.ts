@@ -2,7 +2,6 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { Readable } from "node:stream";
 import type { Command } from "commander";
-import { importLines, linesOf } from "../../library/transfer.ts";
 import { withoutPassword } from "../../store/shown-url.ts";
 import { type CommandContext, examples } from "../command-context.ts";
 import { withJson } from "../connection.ts";
@@ -28,6 +27,7 @@ export function addImport(program: Command, context: CommandContext): void {
 		.requiredOption("--store <url>", "the store to fill, as in sqlite:./restored.db; made if it is not there")
 		.option("--partitions <number>", "partitions of a new store", numberFlag(1, 256));
 	withJson(command).action(async (file: string, { store, partitions, json }: Flags) => {
+		const { importLines, linesOf } = await import("../../library/transfer.ts");
 		const counts = await importLines(
 			linesOf(await watched(context, file)),
 			store,

@@ -7,6 +7,7 @@ import { readSettings } from "../settings/setting.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Findings } from "./findings.ts";
 import { bytesPerExecution, corruptProblems, count, emptyTally } from "./tally.ts";
+import { unservedProblems } from "./unserved.ts";
 
 /** Looks a running server over through what it tells everybody, and what it tells the holder of the token. */
 export async function examineServer(
@@ -31,6 +32,7 @@ export async function examineServer(
 	try {
 		await atServer(context, flags, async (ff) => {
 			await askWithToken(ff, findings);
+			for (const problem of await unservedProblems(ff)) problems.push(problem);
 			if (flags.deep) await readAll(ff, context.terminal, findings);
 		});
 	} catch (error) {

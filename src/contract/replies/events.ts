@@ -42,3 +42,11 @@ export interface FollowedEvent {
 	cursor: string;
 	event: ExecutionEvent;
 }
+
+/** How far work is, as its handler told it. `at` is when that was seen. */
+export interface ProgressNotice {
+	executionId: string;
+	percent?: number;
+	message?: string;
+	at: number;
+}

@@ -36,7 +36,6 @@ import { resultOf } from "../../kernel/reading.ts";
 import { type AttemptRecord, attemptKey } from "../../kernel/records/attempt.ts";
 import type { Attempt } from "../../kernel/records/execution.ts";
 import { hasEnded } from "../../kernel/state.ts";
-import type { LoggedEvent, LogPosition } from "../../store/port.ts";
 import { addDetails } from "../reading/details.ts";
 import { explain } from "../reading/explaining.ts";
 import { findExecutions } from "../reading/listing.ts";
@@ -46,11 +45,11 @@ import { attemptView } from "../reading/views.ts";
 import { createCommand } from "../submission.ts";
 import { bulk } from "./bulk.ts";
 import { createOne, createTogether, submissionAt } from "./create-together.ts";
+import { eventsAfter, followExecution } from "./following.ts";
 import type { Session } from "./session.ts";
 import { listSteps } from "./steps.ts";
 import { watch } from "./watching.ts";
 
-const FOLLOW_PAGE = 100;
 const ATTEMPTS_AT_ONCE = 500;
 
 /** Checks requests about executions, turns them into commands, and shows what came of it. */
@@ -119,7 +118,7 @@ export class LocalExecutions implements ExecutionCalls {
 			this.#session.watched(id),
 			{ timeoutMs: waitMs, signal },
 			async (isLast) => {
-				const page = await this.#eventsAfter(id, after, limit);
+				const { events: page } = await eventsAfter(this.#session, id, after, limit);
 				return isLast || page.length > 0 ? page : undefined;
 			},
 		);
@@ -129,28 +128,8 @@ export class LocalExecutions implements ExecutionCalls {
 		};
 	}
 
-	async *follow(id: string, options: FollowOptions = {}): AsyncGenerator<FollowedEvent> {
-		const { signal, ...request } = options;
-		const { cursor } = eventsRequest.check(request);
-		let after = positionIn("e", cursor);
-		while (!signal?.aborted) {
-			const patience = { timeoutMs: Number.POSITIVE_INFINITY, signal };
-			const events = await watch(this.#session, this.#session.watched(id), patience, async () => {
-				const page = await this.#eventsAfter(id, after, FOLLOW_PAGE);
-				return page.length > 0 || signal?.aborted ? page : undefined;
-			});
-			for (const logged of events) {
-				yield { cursor: cursorAt("e", logged), event: decodeEvent(logged) as ExecutionEvent };
-			}
-			after = events.at(-1) ?? after;
-		}
-	}
-
-	/** Read after the execution itself, so that what was deleted has no events left to show. */
-	async #eventsAfter(id: string, after: LogPosition | undefined, limit: number): Promise<LoggedEvent[]> {
-		const { record, runner } = await this.#session.read(id);
-		const { namespace } = record;
-		return (await runner.ask((store, partition) => store.events(partition, namespace, id, after, limit))).events;
+	follow(id: string, options: FollowOptions = {}): AsyncIterable<FollowedEvent> {
+		return followExecution(this.#session, id, options);
 	}
 
 	async attempts(id: string) {

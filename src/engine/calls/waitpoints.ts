@@ -18,7 +18,7 @@ import { signalBlobKey } from "../../kernel/payload.ts";
 import { partsOf } from "../../kernel/records/execution.ts";
 import type { WaitpointRecord } from "../../kernel/records/waitpoint.ts";
 import type { SignalContent } from "../../kernel/rules/signal.ts";
-import { budgetOfWaitpoint, budgetWaitpoint } from "../../kernel/suspension/budget-pause.ts";
+import { budgetOfWaitpoint, budgetWaitpoint } from "../../kernel/suspension/budget-waitpoint.ts";
 import { BUDGET_APPROVE } from "../../kernel/suspension/resuming.ts";
 import { hasExpired } from "../../kernel/suspension/waitpoints.ts";
 import { type Content, contentOf, pack } from "../payloads.ts";

@@ -7,6 +7,8 @@ import type { PartitionRunner } from "../partition/partition-runner.ts";
 
 /** Records read at a time. One may name hundreds of kinds: so many are read and taken apart in a moment. */
 const STEP = 100;
+/** The first records, when a few may be enough. */
+const FIRST_STEP = 8;
 /** A page ends when its documents are together so long, whatever it was asked for. */
 const PAGE_CHARS = 2 * 1024 * 1024;
 
@@ -23,6 +25,8 @@ export type WorkerOffer = Pick<WorkerRecord, "capabilities" | "lastSeenAt" | "tt
 export interface WorkerVisitor {
 	visit(worker: WorkerRecord): void;
 	unreadable(key: string, error: unknown): void;
+	/** Whether it has seen enough; a walk that nobody needs any more ends. Left out by whoever wants to see all. */
+	isDone?(): boolean;
 }
 
 /** A walk that has not begun yet, and whoever comes along. */
@@ -130,13 +134,14 @@ export class Registry {
 	async #walk(namespace: string, visitors: readonly WorkerVisitor[]): Promise<number> {
 		const runner = this.runnerOf(namespace);
 		let after: QueuePosition | undefined;
-		for (;;) {
+		for (let step = visitors.every((visitor) => visitor.isDone) ? FIRST_STEP : STEP; ; step = STEP) {
 			const position = after;
+			const asked = step;
 			const { entries, time } = await runner.ask((store, partition) =>
-				store.first(partition, workersQueue(namespace), STEP, position),
+				store.first(partition, workersQueue(namespace), asked, position),
 			);
 			if (entries.length > 0) await this.#show(runner, entries, visitors);
-			if (entries.length < STEP) return time;
+			if (entries.length < asked || visitors.every((visitor) => visitor.isDone?.())) return time;
 			after = entries.at(-1);
 			// A long registry is read in the gaps that others leave.
 			await new Promise<void>((resolve) => this.#options.clock.defer(resolve));

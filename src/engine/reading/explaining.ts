@@ -1,11 +1,12 @@
 import type { Explanation } from "../../contract/replies.ts";
-import { explainRecord, type Facts, factsNeeded, type QueueStanding, WorkersFor } from "../../kernel/explaining.ts";
+import { explainRecord, type Facts, factsNeeded, type QueueStanding } from "../../kernel/explaining.ts";
 import { eligibleQueuePrefix, queueScore, ticketScore } from "../../kernel/placement.ts";
 import { shownLaneState, stateAt } from "../../kernel/reading.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import { laneDefaults, laneKey } from "../../kernel/records/lane.ts";
 import { type SuspensionRecord, suspensionKey } from "../../kernel/records/suspension.ts";
 import { fairQueue, type TicketRecord, ticketKey } from "../../kernel/records/ticket.ts";
+import { WorkersFor } from "../../kernel/serving.ts";
 import { publicState } from "../../kernel/state.ts";
 import type { QueuePosition } from "../../store/port.ts";
 import { mapBounded } from "../bounded.ts";

@@ -1,11 +1,13 @@
 import type { Execution } from "../../contract/replies.ts";
 import { isClaimable } from "../../kernel/placement.ts";
+import { waitsForWorker } from "../../kernel/reading.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import { type LaneRecord, laneDefaults, laneKey } from "../../kernel/records/lane.ts";
 import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { addDetails } from "./details.ts";
 import { executionView } from "./views.ts";
+import { workersBeside } from "./workers-beside.ts";
 
 export interface Found {
 	record: ExecutionRecord;
@@ -25,7 +27,12 @@ export async function showWhole(session: Session, found: Found): Promise<Executi
 
 export async function showAll(session: Session, found: readonly Found[]): Promise<Execution[]> {
 	const laneOf = await lanesBeside(session, found);
-	return found.map((each) => executionView(each.record, laneOf(each), each.runner.time.now()));
+	const waiting = found.filter((each) => waitsForWorker(each.record, laneOf(each))).map(({ record }) => record);
+	const workersFor = await workersBeside(session, waiting);
+	return found.map((each) => {
+		const { record, runner } = each;
+		return executionView(record, laneOf(each), runner.time.now(), workersFor(record));
+	});
 }
 
 /** Whether work that waits is held by its lane is not written on it: the copies of the lanes tell, one read a partition. */

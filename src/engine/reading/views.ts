@@ -3,11 +3,17 @@ import { JSON_CONTENT } from "../../kernel/payload.ts";
 import { blockedSince, describeBlocking, stateAt } from "../../kernel/reading.ts";
 import { type Attempt, type ExecutionRecord, type Failure, partsOf } from "../../kernel/records/execution.ts";
 import type { LaneRecord } from "../../kernel/records/lane.ts";
+import type { WorkersFor } from "../../kernel/serving.ts";
 import { publicState } from "../../kernel/state.ts";
 
 /** Records as callers see them. */
 
-export function executionView(record: ExecutionRecord, laneCopy: LaneRecord, now: number): Execution {
+export function executionView(
+	record: ExecutionRecord,
+	laneCopy: LaneRecord,
+	now: number,
+	workers: WorkersFor | undefined,
+): Execution {
 	const { attempt, lease } = record;
 	const blockedAt = blockedSince(record, laneCopy);
 	const view: ExecutionFields = {
@@ -18,7 +24,7 @@ export function executionView(record: ExecutionRecord, laneCopy: LaneRecord, now
 		priority: record.priority,
 		publicState: publicState(record),
 		state: stateAt(record, laneCopy, now),
-		blockingDetail: describeBlocking(record, laneCopy),
+		blockingDetail: describeBlocking(record, laneCopy, workers),
 		...(blockedAt ? { blockedAt } : undefined),
 		...(record.delayUntil ? { delayUntil: record.delayUntil } : undefined),
 		...(attempt ? { attempt: { index: attempt.index, type: attempt.type, state: attempt.state } } : undefined),

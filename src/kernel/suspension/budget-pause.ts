@@ -2,17 +2,9 @@ import type { Deed } from "../changing.ts";
 import type { BudgetBreach, ExecutionRecord } from "../records/execution.ts";
 import { partsOf } from "../records/execution.ts";
 import type { Tx } from "../tx.ts";
+import { budgetWaitpoint } from "./budget-waitpoint.ts";
 import { BUDGET_APPROVE, BUDGET_REJECT } from "./resuming.ts";
 import { beginSuspension, enterSuspension, type SuspensionTerms } from "./suspending.ts";
-
-const PREFIX = "budget:";
-
-/** Where a budget that paused an execution is answered. */
-export const budgetWaitpoint = (budget: string): string => PREFIX + budget;
-
-/** The budget that is answered at a waitpoint; undefined for any other. */
-export const budgetOfWaitpoint = (key: string): string | undefined =>
-	key.startsWith(PREFIX) ? key.slice(PREFIX.length) : undefined;
 
 /**
  * A budget takes the lease off an execution and asks whether it may go on. It also waits among what the budget keeps from

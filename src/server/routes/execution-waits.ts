@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FollowOptions } from "../../contract/backend.ts";
 import { FlowFabricError } from "../../contract/errors.ts";
 import { eventsRequest, MAX_POLL_MS } from "../../contract/executions.ts";
 import { integer } from "../../contract/fields.ts";
@@ -48,7 +49,10 @@ export async function events(context: ServerContext, request: FastifyRequest, re
 export const wantsStream = ({ headers }: FastifyRequest): boolean =>
 	headers.accept?.includes("text/event-stream") === true;
 
-/** The history as an event stream: each event's id is its cursor, and a reader that comes back names the last it saw. */
+/**
+ * The history as an event stream: each event's id is its cursor, and a reader that comes back names the last it saw. How far
+ * the work is comes between them without an id. After the last event of work that has ended, `end` says that this is all.
+ */
 export async function follow(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<void> {
 	const { cursor, limit, waitMs } = readQuery(request.query, eventsRequest);
 	refusePaging(limit, waitMs);
@@ -61,11 +65,17 @@ export async function follow(context: ServerContext, request: FastifyRequest, re
 	const tail = new Tail(reply, context.tails);
 	place.makeRoom = () => tail.yieldPlace();
 	try {
-		const options = { signal: tail.signal, ...(from === undefined ? undefined : { cursor: from }) };
+		const options: FollowOptions = {
+			signal: tail.signal,
+			onProgress: (progress) => tail.send("progress", progress),
+			...(from === undefined ? undefined : { cursor: from }),
+		};
 		for await (const { cursor: id, event } of executions.follow(idOf(request), options)) {
 			tail.send(event.type, event, id);
 			await tail.drained();
 		}
+		tail.send("end", { executionId: idOf(request) });
+		tail.finish();
 	} catch (error) {
 		tail.end(error instanceof FlowFabricError ? error : new FlowFabricError("internal"));
 	} finally {

@@ -94,7 +94,7 @@ export function executionRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "GET /v1/executions/:id/events",
-			summary: "Its events, oldest first; with Accept: text/event-stream live",
+			summary: "Its events, oldest first; with Accept: text/event-stream live, with its progress, until it has ended",
 			query: shapes.eventsRequest,
 			replies: { 200: eventPage },
 			waitMs: waitInQuery,

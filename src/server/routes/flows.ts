@@ -81,7 +81,8 @@ export function flowRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "GET /v1/flows/:id/events",
-			summary: "Events of the flow and its members, oldest first; with Accept: text/event-stream live",
+			summary:
+				"Events of the flow and its members, oldest first; with Accept: text/event-stream live, until it has ended",
 			query: eventsRequest,
 			replies: { 200: eventPage },
 			waitMs: waitInQuery,
@@ -178,7 +179,14 @@ async function stream(context: ServerContext, request: FastifyRequest, reply: Fa
 	const { limit, waitMs, cursor } = readQuery(request.query, eventsRequest);
 	refusePaging(limit, waitMs);
 	const { flows } = request.principal.backend;
-	await streamPages(context, request, reply, cursor, (page, signal) => flows.events(idOf(request), page, signal));
+	const flowId = idOf(request);
+	await streamPages(context, request, reply, cursor, (page, signal) => flows.events(flowId, page, signal), {
+		mayBeAfter: (events) => events.length === 0 || events.some(({ type }) => type === "flow_ended"),
+		async read() {
+			const { endedAt } = await flows.wait(flowId, { timeoutMs: 0 });
+			return endedAt === undefined ? undefined : { flowId };
+		},
+	});
 }
 
 async function cancel(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<CancelledFlow> {

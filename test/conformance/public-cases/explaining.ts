@@ -21,7 +21,10 @@ export function explainCases(test: PublicCase): void {
 			});
 		}
 		const urgent = await scene.create({ lane: "media", priority: 1 });
-		expect((await scene.ff.explain(urgent)).summary).toBe("it is next on lane media, and no worker is registered");
+		const lack = "no live worker takes kind job on lane media";
+		expect((await scene.ff.explain(urgent)).reasons).toEqual([lack, "it is next on lane media"]);
+		await scene.backend.workers.register("w", { workerId: "w", capabilities: [], lanes: ["media"] });
+		expect((await scene.ff.explain(urgent)).summary).toBe("it is next on lane media");
 		expect((await scene.ff.explain(ids[0] as string)).summary).toBe("1 execution is ahead of it on lane media");
 	});
 
@@ -54,6 +57,46 @@ export function explainCases(test: PublicCase): void {
 			lanes: ["default"],
 		});
 		expect(await scene.ff.explain(id)).toMatchObject({ summary: "no live worker takes kind rare on lane default" });
+	});
+
+	test("a read of work that nobody takes says so, as explain does", async (scene) => {
+		const id = await scene.create({ kind: "rare" });
+		const gpu = await scene.create({ kind: "rare", requiredCapabilities: ["gpu"] });
+		const register = (instanceId: string, request: object) =>
+			scene.backend.workers.register(instanceId, { workerId: "w", capabilities: [], lanes: ["default"], ...request });
+		const told = async (wanted: string) => {
+			expect((await scene.get(wanted)).blockingDetail).toBe((await scene.ff.explain(wanted)).summary);
+			const { executions } = await scene.ff.list();
+			expect(executions.find((each) => each.id === wanted)).toEqual(await scene.get(wanted));
+			return (await scene.backend.executions.wait(wanted, { timeoutMs: 0 })).blockingDetail;
+		};
+		const nobody = "no live worker takes kind rare on lane default";
+		expect(await told(id)).toBe(nobody);
+		await register("1", { kinds: ["common"] });
+		await register("2", { lanes: ["other"] });
+		await register("3", { namespace: "n" });
+		await register("4", { kinds: ["common"], capabilities: ["gpu"], lanes: ["other"] });
+		expect(await told(id)).toBe(nobody);
+		expect(await told(gpu)).toBe(nobody);
+		await scene.backend.workers.remove("4");
+		expect(await told(gpu)).toBe("no live worker offers gpu");
+		await register("5", { kinds: ["common", "rare"], ttlMs: 1000 });
+		expect((await scene.get(id)).blockingDetail).toBe("waiting for a worker on lane default");
+		expect(await told(gpu)).toBe("no live worker offers gpu");
+		await scene.clock.advance(1000);
+		expect(await told(id)).toBe(nobody);
+		await scene.backend.lanes.pause("default");
+		expect(await told(id)).toBe("lane default is paused");
+	});
+
+	test("a read looks past many workers for one who takes the work", async (scene) => {
+		const id = await scene.create({ kind: "rare" });
+		const register = (n: number, kinds: string[]) =>
+			scene.backend.workers.register(`w-${n}`, { workerId: "w", capabilities: [], lanes: ["default"], kinds });
+		for (let n = 0; n < 130; n++) await register(n, ["common"]);
+		expect((await scene.get(id)).blockingDetail).toBe("no live worker takes kind rare on lane default");
+		await register(130, ["rare"]);
+		expect((await scene.get(id)).blockingDetail).toBe("waiting for a worker on lane default");
 	});
 
 	test("a paused lane is named first", async (scene) => {

@@ -67,7 +67,7 @@ export function laneStateCases(test: PublicCase): void {
 		await scene.backend.lanes.resume("media");
 		expect(await scene.get(id)).toMatchObject({
 			state: { eligibilityState: "eligible_now", blockingReason: "waiting_for_worker" },
-			blockingDetail: "waiting for a worker on lane media",
+			blockingDetail: "no live worker takes kind job on lane media",
 		});
 		expect((await scene.get(id)).blockedAt).toBeUndefined();
 		expect(await scene.eventTypes(id)).toEqual(["created"]);

@@ -208,9 +208,7 @@ export function quotaAdmissionCases(test: PublicCase): void {
 		expect((await scene.backend.executions.explain(id)).summary).toBe(full);
 		await complete(scene, holder);
 		await settle(scene);
-		expect((await scene.backend.executions.explain(id)).summary).toBe(
-			"it is next on lane default, and no worker is registered",
-		);
+		expect((await scene.backend.executions.explain(id)).summary).toBe("no live worker takes kind job on lane default");
 	});
 
 	test("keys take turns among what waits for a slot", async (scene) => {
