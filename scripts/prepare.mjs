@@ -41,7 +41,7 @@ function build(project, stamp, sources) {
 function copyBeside(target) {
 	const into = join(root, target === "dist" ? target : join(target, "src"));
 	for (const file of readdirSync(join(root, "src"), { recursive: true })) {
-		if (!file.endsWith(".lua")) continue;
+		if (!/\.(lua|html|css|js)$/.test(file)) continue;
 		mkdirSync(dirname(join(into, file)), { recursive: true });
 		copyFileSync(join(root, "src", file), join(into, file));
 	}

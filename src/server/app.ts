@@ -4,10 +4,10 @@ import { Type } from "../contract/schema.ts";
 import { TokenBook } from "./auth.ts";
 import { BODY_LIMIT, parseBodies, takeBytes } from "./bodies.ts";
 import { guardAgainstBrowsers } from "./browser-guard.ts";
+import { serveDocsPage } from "./docs-page.ts";
 import { answerBadConnection, handleErrors, sendError, translated } from "./errors.ts";
 import { requestIds, setHeaders } from "./headers.ts";
 import { apiDocument } from "./openapi/document.ts";
-import { serveDocs } from "./openapi/pages.ts";
 import type { ServerOptions } from "./options.ts";
 import { actionRoutes } from "./routes/actions.ts";
 import { adminRoutes } from "./routes/admin.ts";
@@ -92,7 +92,7 @@ export async function makeApp(
 		...(docs ? inArea("health", [openApiRoute((): object => document)]) : []),
 	];
 	const document = apiDocument(routes);
-	if (docs) await serveDocs(app, document);
+	if (docs) serveDocsPage(app);
 	addRoutes(
 		app,
 		context,

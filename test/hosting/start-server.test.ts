@@ -80,5 +80,5 @@ test("ff goes with nothing that says how to open a store, and must be in this pr
 
 test("a port that is taken is told, and the store is let go of", async () => {
 	const { url } = await started();
-	await expect(started({ listen: new URL(url).host })).rejects.toThrow(/^listen: \d+ on 127\.0\.0\.1 is taken/);
+	await expect(started({ listen: new URL(url).host })).rejects.toThrow(/^listen: \d+ on 127\.0\.0\.1 is in use/);
 });

@@ -66,8 +66,7 @@ test("ranges are read as npm reads them", () => {
 
 /**
  * Who installs our package has neither our lock nor our overrides. So what our dependencies would take too new is a
- * dependency of ours as well, though we never import it: `@fastify/static` for `@fastify/swagger-ui`, and
- * `light-my-request` for `fastify`. npm then takes ours for both.
+ * dependency of ours as well, though we never import it: `light-my-request` for `fastify`. npm then takes ours.
  */
 test("everything installed with the package runs on the oldest Node it promises", () => {
 	const { engines } = read("package.json");

@@ -20,7 +20,6 @@ const HEAVY = [
 	"fastify",
 	"@fastify/cors",
 	"@fastify/swagger",
-	"@fastify/swagger-ui",
 	"better-sqlite3",
 	"iovalkey",
 	"undici",

@@ -86,7 +86,7 @@ test("what a tenant stored never becomes a page, and no reply is sniffed", async
 	expect(headers.get("content-type")).toBe("text/html");
 	expect(headers.get("content-disposition")).toBe("attachment");
 	expect(headers.get("content-security-policy")).toContain("default-src 'none'");
-	for (const path of ["/docs", "/docs/static/swagger-ui.css", "/nowhere", "/healthz", "/openapi.json"]) {
+	for (const path of ["/docs", "/docs/page.css", "/nowhere", "/healthz", "/openapi.json"]) {
 		const reply = await stand.call("GET", path);
 		expect([path, reply.headers.get("x-content-type-options")]).toEqual([path, "nosniff"]);
 		expect([path, reply.headers.get("content-security-policy")]).toEqual([

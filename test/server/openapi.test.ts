@@ -82,6 +82,9 @@ test("the docs are served without frames and without scripts from elsewhere", as
 	const policy = page.headers.get("content-security-policy") ?? "";
 	expect(policy).toContain("frame-ancestors 'none'");
 	expect(policy).not.toContain("upgrade-insecure-requests");
+	const files = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = ""]) => path);
+	expect(files).toEqual(expect.arrayContaining(["/docs/page.css", "/docs/page.js", "/openapi.json"]));
+	for (const path of files) expect((await stand.call("GET", path)).status, path).toBe(200);
 });
 
 test("/ says what the server is, and leads a browser to the docs", async () => {
