@@ -123,6 +123,7 @@ export {
 	WaitTimeout,
 } from "./worker/errors.ts";
 export type { FrameOptions, StreamWriter } from "./worker/frame-writer.ts";
+export type { WorkerEvents, WorkerListener } from "./worker/hooks.ts";
 export type { HandlerLog, LogCall, Logger } from "./worker/logger.ts";
 export type { ReceivedSignal } from "./worker/received-signal.ts";
 export type { StepFunction } from "./worker/steps.ts";

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
+import { manyMayListen } from "../contract/signals.ts";
 
 /** What goes over the wire. */
 export interface Request {
@@ -54,6 +55,7 @@ export function exchange(dispatcher: Dispatcher, request: Request, listener?: St
 			reject(signal?.reason);
 			controller?.abort(new Error("called off"));
 		};
+		manyMayListen(signal);
 		signal?.addEventListener("abort", abort);
 		dispatcher.dispatch(
 			{

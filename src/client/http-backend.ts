@@ -26,7 +26,7 @@ import { Transport } from "./transport.ts";
 import { RemoteWaitpoints } from "./waitpoints.ts";
 import { RemoteWorkers } from "./workers.ts";
 
-/** The whole interface on a server elsewhere. Nothing is sent until the first call. */
+/** The whole interface on a server elsewhere, or on several of one store. Nothing is sent until the first call. */
 export class HttpBackend implements Backend {
 	readonly executions: ExecutionCalls;
 	readonly leases: LeaseCalls;
@@ -41,8 +41,8 @@ export class HttpBackend implements Backend {
 	readonly admin: AdminCalls;
 	readonly #transport: Transport;
 
-	constructor(url: string, options: ConnectOptions = {}) {
-		this.#transport = new Transport(url, options);
+	constructor(urls: string | readonly string[], options: ConnectOptions = {}) {
+		this.#transport = new Transport(urls, options);
 		this.executions = new RemoteExecutions(this.#transport);
 		this.leases = new RemoteLeases(this.#transport);
 		this.workers = new RemoteWorkers(this.#transport);

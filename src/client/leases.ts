@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { LeaseCalls } from "../contract/backend.ts";
+import type { ClaimingHow, LeaseCalls } from "../contract/backend.ts";
 import type { WorkerUsageRequest } from "../contract/budgets.ts";
 import { type AddChildrenRequest, MAX_CHILDREN_PER_CALL, type WaitChildrenRequest } from "../contract/children.ts";
 import { FlowFabricError } from "../contract/errors.ts";
@@ -47,9 +47,9 @@ export class RemoteLeases implements LeaseCalls {
 	}
 
 	/** Goes out once the instance's notices are listened to, so that nothing said about what it brings is missed. */
-	async claim(request: protocol.ClaimRequest, signal?: AbortSignal): Promise<ClaimedExecution[]> {
-		for (const { ready } of this.#streams.get(request?.instanceId) ?? []) await ready;
-		const answer = await this.#take<{ executions: ClaimedExecution[] }>("/v1/claims", request, signal);
+	async claim(request: protocol.ClaimRequest, signal?: AbortSignal, how?: ClaimingHow): Promise<ClaimedExecution[]> {
+		for (const { ready } of this.#streams.get(request?.instanceId) ?? []) await unlessAborted(ready, signal);
+		const answer = await this.#take<{ executions: ClaimedExecution[] }>("/v1/claims", request, signal, how);
 		return answer?.executions ?? [];
 	}
 
@@ -66,6 +66,7 @@ export class RemoteLeases implements LeaseCalls {
 		path: string,
 		request: protocol.ClaimRequest | protocol.GrantRequest,
 		signal: AbortSignal | undefined,
+		how?: ClaimingHow,
 	): Promise<T | undefined> {
 		const unnamed = typeof request === "object" && request?.requestId === undefined;
 		const body = plainBody(unnamed ? { ...request, requestId: randomUUID() } : request);
@@ -82,6 +83,7 @@ export class RemoteLeases implements LeaseCalls {
 				...numbered,
 				waitMs,
 				signal,
+				onUnanswered: how?.onUnanswered,
 			});
 		} catch (error) {
 			if (signal?.aborted) return undefined;
@@ -221,6 +223,20 @@ export class RemoteLeases implements LeaseCalls {
 			...(withinMs === undefined ? undefined : { withinMs: Math.min(withinMs, this.#transport.timeoutMs) }),
 		});
 	}
+}
+
+/** Waits for something that never rejects, but no longer than until the signal aborts. */
+function unlessAborted(ready: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+	if (!signal) return ready;
+	if (signal.aborted) return Promise.resolve();
+	return new Promise((resolve) => {
+		const end = () => {
+			signal.removeEventListener("abort", end);
+			resolve();
+		};
+		signal.addEventListener("abort", end);
+		void ready.then(end);
+	});
 }
 
 function attempt(make: () => string): string | FlowFabricError {

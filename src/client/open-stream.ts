@@ -1,5 +1,6 @@
 import { errorFrom } from "../contract/errors.ts";
 import type { ErrorBody } from "../contract/replies.ts";
+import { manyMayListen } from "../contract/signals.ts";
 import { EVENT_STREAM, SseReader, type StreamEvent } from "./sse-reader.ts";
 import type { Transport } from "./transport.ts";
 
@@ -35,6 +36,7 @@ export function openStream<T>(
 	};
 	const reader = new SseReader(take);
 	const abort = () => end(signal?.reason ?? new Error("aborted"));
+	manyMayListen(signal);
 	signal?.addEventListener("abort", abort);
 	transport
 		.stream({ method: "GET", path, headers: headersFrom(cursor) }, controller.signal, {

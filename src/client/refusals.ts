@@ -24,6 +24,9 @@ export function refusalOf({ status, headers, body }: Answer): Refused {
 	};
 }
 
+/** The server itself is on its way out, or something in front of it could not reach it: another may answer. */
+export const isServerAway = ({ code }: FlowFabricError): boolean => code === "shutting_down" || code === "unreachable";
+
 function errorIn(body: Buffer): FlowFabricError | undefined {
 	try {
 		const { error } = JSON.parse(body.toString()) as { error?: ErrorBody };

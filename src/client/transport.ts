@@ -1,12 +1,13 @@
-import type { Pool } from "undici";
+import { setMaxListeners } from "node:events";
 import { type Clock, systemClock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
+import { manyMayListen } from "../contract/signals.ts";
 import { TRY_HEADER } from "../contract/worker-protocol.ts";
 import { activeTraceparent } from "../tracing/trace-context.ts";
 import { type Answer, exchange, NoAnswer, type StreamListener } from "./exchange.ts";
-import { type ConnectOptions, checkOptions, placeOf } from "./options.ts";
-import { refusalOf } from "./refusals.ts";
-import { newPool } from "./undici.ts";
+import { type ConnectOptions, checkOptions } from "./options.ts";
+import { isServerAway, refusalOf } from "./refusals.ts";
+import { type Server, Servers } from "./servers.ts";
 
 /**
  * When a call that got no answer may be sent again: always, because sending it twice does the same as once; only when
@@ -25,6 +26,8 @@ export interface Call {
 	repeat: Repeat;
 	/** Says with the call which try it is: the first cannot have been answered before. */
 	numbered?: true;
+	/** Told, before it is sent again, that nobody answered. */
+	onUnanswered?: ((error: FlowFabricError) => void) | undefined;
 	/** How long the server itself may wait before it answers. */
 	waitMs?: number;
 	/** How long to try; else as long as the connection was told. */
@@ -47,27 +50,25 @@ const LONGEST_PAUSE_MS = 2000;
 /** A stream that says nothing for this long, not even a comment, is dead. */
 const STREAM_SILENCE_MS = 45_000;
 
-/** The connection to a server: sends calls, tries again where that is safe, and gives refusals the form they have in process. */
+/**
+ * The connection to a server, or to several of one store: sends calls, tries again where that is safe, and gives refusals
+ * the form they have in process.
+ */
 export class Transport {
 	readonly clock: Clock;
 	readonly timeoutMs: number;
-	readonly #prefix: string;
 	readonly #headers: Record<string, string>;
-	readonly #calls: Pool;
-	/** Calls that wait have a connection each, or they would hold up the others. */
-	readonly #waits: Pool;
+	readonly #servers: Servers;
 	readonly #closing = new AbortController();
 
-	constructor(url: string, options: ConnectOptions) {
+	constructor(urls: string | readonly string[], options: ConnectOptions) {
 		checkOptions(options);
-		const { origin, prefix } = placeOf(url);
 		this.clock = options.clock ?? systemClock;
 		this.timeoutMs = options.timeoutMs ?? 30_000;
-		this.#prefix = prefix;
 		this.#headers = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
-		const connect = { timeout: Math.min(10_000, this.timeoutMs) };
-		this.#calls = newPool(origin, { connections: options.connections ?? 16, connect });
-		this.#waits = newPool(origin, { connections: null, connect });
+		this.#servers = new Servers(urls, options, this.timeoutMs);
+		// Every call that pauses listens to it.
+		setMaxListeners(0, this.#closing.signal);
 	}
 
 	get closed(): boolean {
@@ -82,13 +83,17 @@ export class Transport {
 	/** The answer, or the refusal thrown; what could not be delivered is `unreachable`. */
 	async send(call: Call): Promise<Answer> {
 		const deadline = this.clock.monotonic() + (call.withinMs ?? this.timeoutMs) + (call.waitMs ?? 0);
-		for (let tries = 0; ; tries++) {
+		for (let tries = 0, left = 0; ; tries++) {
 			if (this.closed) throw new FlowFabricError("shutting_down");
 			const failure = await this.#try(call, tries + 1);
 			if (!("error" in failure)) return failure;
-			const pause = pauseAfter(tries, failure.retryAfterMs);
+			if (failure.isAway) left += 1;
+			// The next server may answer at once; only when all were asked does asking again have to wait.
+			const asksNext = failure.isAway && left % this.#servers.count !== 0;
+			const pause = asksNext ? 0 : pauseAfter(tries, failure.retryAfterMs);
 			const mayRepeat = call.repeat === "always" || (call.repeat === "undone" && failure.undone);
 			if (!mayRepeat || !failure.error.retryable || this.clock.monotonic() + pause > deadline) throw failure.error;
+			if (failure.isAway && !asksNext) call.onUnanswered?.(failure.error);
 			await this.pause(pause, call.signal);
 		}
 	}
@@ -98,12 +103,13 @@ export class Transport {
 		const { method, path, headers, body } = call;
 		if (this.closed) throw new FlowFabricError("shutting_down");
 		let open = false;
+		const server = this.#servers.current;
 		try {
 			const answer = await exchange(
-				this.#waits,
+				server.waits,
 				{
 					method,
-					path: this.#prefix + path,
+					path: server.prefix + path,
 					headers: { ...this.#headers, ...(body === undefined ? undefined : JSON_BODY), ...headers },
 					body: body ?? null,
 					timeoutMs: STREAM_SILENCE_MS,
@@ -117,16 +123,21 @@ export class Transport {
 					received: listener.received,
 				},
 			);
-			if (answer.status >= 400) throw refusalOf(answer).error;
+			if (answer.status < 400) return;
+			const { error } = refusalOf(answer);
+			if (isServerAway(error)) this.#servers.leave(server);
+			throw error;
 		} catch (error) {
 			if (!(error instanceof NoAnswer)) throw error;
-			throw unreachable(error, open);
+			this.#servers.leave(server);
+			throw unreachable(error, server, open);
 		}
 	}
 
 	/** Ends early, without an error, when the connection is closed; with the signal's reason when that aborts. */
 	async pause(ms: number, signal?: AbortSignal): Promise<void> {
 		signal?.throwIfAborted();
+		manyMayListen(signal);
 		await new Promise<void>((resolve) => {
 			const end = () => {
 				disarm();
@@ -145,13 +156,13 @@ export class Transport {
 	async close(): Promise<void> {
 		if (this.closed) return;
 		this.#closing.abort();
-		await Promise.all([this.#calls.close(), this.#waits.destroy()]);
+		await this.#servers.close();
 	}
 
 	async #try(
 		call: Call,
 		number: number,
-	): Promise<Answer | { error: FlowFabricError; undone: boolean; retryAfterMs: number }> {
+	): Promise<Answer | { error: FlowFabricError; undone: boolean; retryAfterMs: number; isAway: boolean }> {
 		const { method, path, body, waitMs = 0, signal } = call;
 		const headers = { ...this.#headers };
 		if (body !== undefined) Object.assign(headers, JSON_BODY);
@@ -159,20 +170,26 @@ export class Transport {
 		if (call.numbered) headers[TRY_HEADER] = String(number);
 		const traceparent = activeTraceparent();
 		if (traceparent !== undefined) headers.traceparent = traceparent;
+		const server = this.#servers.current;
 		try {
-			const answer = await exchange(waitMs > 0 ? this.#waits : this.#calls, {
+			const answer = await exchange(waitMs > 0 ? server.waits : server.calls, {
 				method,
-				path: this.#prefix + path,
+				path: server.prefix + path,
 				headers,
 				body: body ?? call.bytes ?? null,
 				timeoutMs: this.timeoutMs + waitMs,
 				signal,
 			});
-			return answer.status < 400 ? answer : refusalOf(answer);
+			if (answer.status < 400) return answer;
+			const refused = refusalOf(answer);
+			const isAway = isServerAway(refused.error);
+			if (isAway) this.#servers.leave(server);
+			return { ...refused, isAway };
 		} catch (error) {
 			if (!(error instanceof NoAnswer)) throw error;
 			if (this.closed) throw new FlowFabricError("shutting_down");
-			return { error: unreachable(error), undone: !error.sent, retryAfterMs: 0 };
+			this.#servers.leave(server);
+			return { error: unreachable(error, server), undone: !error.sent, retryAfterMs: 0, isAway: true };
 		}
 	}
 }
@@ -183,7 +200,9 @@ export function pauseAfter(tries: number, atLeast = 0): number {
 	return Math.max(pause * (0.5 + Math.random() / 2), atLeast * (1 + Math.random() / 2));
 }
 
-function unreachable(cause: NoAnswer, begun = false): FlowFabricError {
-	const what = begun ? "the connection broke before the answer was complete" : "the server could not be reached";
-	return new FlowFabricError("unreachable", { message: `${what}: ${cause.message}`, cause });
+function unreachable(cause: NoAnswer, { url: server }: Server, begun = false): FlowFabricError {
+	const what = begun
+		? `the connection to ${server} broke before the answer was complete`
+		: `the server at ${server} could not be reached`;
+	return new FlowFabricError("unreachable", { message: `${what}: ${cause.message}`, details: { server }, cause });
 }

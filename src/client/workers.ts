@@ -18,18 +18,19 @@ export class RemoteWorkers implements WorkerCalls {
 		this.#transport = transport;
 	}
 
-	async register(instanceId: string, request: RegisterWorkerRequest): Promise<WorkerView> {
+	async register(instanceId: string, request: RegisterWorkerRequest, signal?: AbortSignal): Promise<WorkerView> {
 		return this.#transport.json({
 			method: "PUT",
 			path: pathOf(instanceId),
 			body: plainBody(request),
 			repeat: "always",
+			signal,
 		});
 	}
 
-	async remove(instanceId: string, request: WorkersRequest = {}): Promise<{ removed: boolean }> {
+	async remove(instanceId: string, request: WorkersRequest = {}, signal?: AbortSignal): Promise<{ removed: boolean }> {
 		const path = pathOf(instanceId) + queryOf(workersRequest.check(request));
-		return this.#transport.json({ method: "DELETE", path, repeat: "undone" });
+		return this.#transport.json({ method: "DELETE", path, repeat: "undone", signal });
 	}
 
 	async list(request: WorkersPageRequest = {}): Promise<WorkerPage> {

@@ -10,6 +10,7 @@ import type {
 } from "./budgets.ts";
 import type { BulkRequest } from "./bulk.ts";
 import type { AddChildrenRequest, WaitChildrenRequest } from "./children.ts";
+import type { FlowFabricError } from "./errors.ts";
 import type {
 	CancelRequest,
 	ChangePriorityRequest,
@@ -157,8 +158,10 @@ export interface ExecutionCalls {
 	): Promise<{ revoked: true; leaseId: string; epoch: number } | { revoked: false; reason: "no_active_lease" }>;
 }
 
-/** What a server knows of a claim or a grant that it passes on, and wants to know. */
+/** What whoever passes on a claim or a grant knows of it, and wants to know. */
 export interface ClaimingHow {
+	/** Told over HTTP, each time before it is sent again, that nobody answered. */
+	onUnanswered?(error: FlowFabricError): void;
 	/** Its request id was never sent before, which saves looking for what it took. */
 	isFirst?: boolean;
 	/** Told, when it is over, how many queues and partitions were asked for work, and how many of them did not answer. */
@@ -206,8 +209,8 @@ export interface LeaseCalls {
 /** Who works in a namespace. */
 export interface WorkerCalls {
 	/** Registers an instance, or says that it is still there; without being heard again it is gone after its ttl. */
-	register(instanceId: string, request: RegisterWorkerRequest): Promise<WorkerView>;
-	remove(instanceId: string, request?: WorkersRequest): Promise<{ removed: boolean }>;
+	register(instanceId: string, request: RegisterWorkerRequest, signal?: AbortSignal): Promise<WorkerView>;
+	remove(instanceId: string, request?: WorkersRequest, signal?: AbortSignal): Promise<{ removed: boolean }>;
 	/** In the order they came; a page may hold fewer than asked for and still have a cursor. */
 	list(request?: WorkersPageRequest): Promise<WorkerPage>;
 }

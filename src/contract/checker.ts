@@ -114,22 +114,35 @@ function checkOfObject(node: Node): Check {
 		isRequired: required.includes(name),
 		fits: checkOfNode(property),
 	}));
-	const known = new Set(Object.keys(properties));
+	const known = new Map(checks.map((check) => [check.name, check]));
 	const fitsOther =
 		typeof additionalProperties === "object" ? checkOfNode(additionalProperties) : () => additionalProperties;
-	return (value) => {
-		if (!isObject(value)) return false;
+	const fitsAll = (value: Record<string, unknown>): boolean => {
 		for (const { name, isRequired, fits } of checks) {
 			const given = value[name];
 			if (given === undefined ? isRequired && !(name in value && fits(given)) : !fits(given)) return false;
 		}
-		if (additionalProperties === true) return true;
+		const others = Object.keys(value).filter((name) => !known.has(name));
+		return Object.keys(value).length <= maxProperties && others.every((name) => fitsOther(value[name]));
+	};
+	// Few of the fields that may be there are: going through those that are is several times as fast.
+	return (value) => {
+		if (!isObject(value)) return false;
+		if (Object.getPrototypeOf(value) !== Object.prototype) return fitsAll(value);
 		let count = 0;
+		let requiredCount = 0;
 		for (const name in value) {
-			if (!Object.hasOwn(value, name)) continue;
-			if (++count > maxProperties || (!known.has(name) && !fitsOther(value[name]))) return false;
+			const given = value[name];
+			const check = known.get(name);
+			if (++count > maxProperties) return false;
+			if (!check) {
+				if (!fitsOther(given)) return false;
+			} else if (check.isRequired) {
+				if (!check.fits(given)) return false;
+				requiredCount++;
+			} else if (given !== undefined && !check.fits(given)) return false;
 		}
-		return true;
+		return requiredCount === required.length;
 	};
 }
 

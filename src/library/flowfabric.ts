@@ -66,8 +66,14 @@ export class FlowFabric<K extends Kinds<K> = AnyKinds> {
 		return new FlowFabric<K>(await openBackend(url, options));
 	}
 
-	/** The server at `url`, such as `http://127.0.0.1:9090`; nothing is sent until the first call. */
-	static connect<K extends Kinds<K> = AnyKinds>(url: string, options: ConnectOptions = {}): FlowFabric<K> {
+	/**
+	 * The server at `url`, such as `http://127.0.0.1:9090`, or several servers of one store: when one is down, the next is
+	 * asked. Nothing is sent until the first call.
+	 */
+	static connect<K extends Kinds<K> = AnyKinds>(
+		url: string | readonly string[],
+		options: ConnectOptions = {},
+	): FlowFabric<K> {
 		return new FlowFabric<K>(new HttpBackend(url, options));
 	}
 

@@ -11,6 +11,7 @@ import { type AbortCause, HandlerAborted, type HandlerSuspended } from "./errors
 import { detailOf, failureOf, type ThrownFailure } from "./failure.ts";
 import { FrameWriter } from "./frame-writer.ts";
 import type { HandlerRun } from "./handler-run.ts";
+import type { Hooks, WorkerEvents } from "./hooks.ts";
 import { type HandlerLog, type Logger, logOfRun } from "./logger.ts";
 
 /** One claimed execution in this process, from its claim to the moment its outcome is told. */
@@ -25,6 +26,11 @@ export class Job implements HandlerRun {
 	readonly #workerLog: Logger;
 	readonly #kind: string;
 	readonly #attempt: number;
+	readonly #hooks: Hooks;
+	/** Monotonic time at which the handler began. */
+	readonly #startedAt: number;
+	/** A hook was told how this attempt ended here: once is enough. */
+	#isTold = false;
 	#log: HandlerLog | undefined;
 	/** Made when a handler first asks for its signal; many never do. */
 	#controller: AbortController | undefined;
@@ -49,6 +55,7 @@ export class Job implements HandlerRun {
 		handler: Handler;
 		middleware: readonly Middleware[];
 		log: Logger;
+		hooks: Hooks;
 		/** Called when the handler has returned or thrown; its outcome is still to be told. */
 		onHandled: () => void;
 	}) {
@@ -61,7 +68,9 @@ export class Job implements HandlerRun {
 		this.#workerLog = log;
 		this.#kind = claimed.kind;
 		this.#attempt = claimed.attempt.index;
-		this.expiresAt = clock.monotonic() + options.leaseMs;
+		this.#hooks = options.hooks;
+		this.#startedAt = clock.monotonic();
+		this.expiresAt = this.#startedAt + options.leaseMs;
 		const context = new RunContext(claimed, this);
 		const { middleware, handler } = options;
 		const handle = () => this.#untilSuspended(runThrough(middleware, 0, context, handler));
@@ -150,6 +159,7 @@ export class Job implements HandlerRun {
 
 	/** The lease is gone, for whatever reason. */
 	lose(why: AbortCause, message: string): void {
+		if (!this.lost && why !== "suspended") this.#tellHook("lost", { cause: why, reason: message });
 		this.lost = true;
 		this.abort(why, message);
 	}
@@ -212,12 +222,16 @@ export class Job implements HandlerRun {
 		if (result instanceof Uint8Array) request.resultBase64 = Buffer.from(result).toString("base64");
 		else if (result !== undefined) request.result = result;
 		try {
-			await this.backend.leases.complete(this.id, request);
+			const { publicState } = await this.backend.leases.complete(this.id, request);
+			if (publicState === "completed") this.#tellHook("completed", {});
+			else this.#tellHook("lost", { cause: "cancelled", reason: `it is ${publicState} by now` });
 		} catch (error) {
 			if (!(error instanceof FlowFabricError) || error.status === 409 || error.status === 404 || error.retryable)
 				throw error;
 			// A result that cannot be kept will not be kept next time either.
-			await this.backend.leases.fail(this.id, { fence, reason: error.message, category: "permanent" });
+			const failure = { reason: error.message, category: "permanent" };
+			await this.backend.leases.fail(this.id, { fence, ...failure });
+			this.#tellHook("failed", failure);
 		}
 	}
 
@@ -228,10 +242,23 @@ export class Job implements HandlerRun {
 			...failure,
 			...(detail === undefined ? undefined : { detail }),
 		});
+		const { reason, category } = failure;
+		const told = { reason, category, ...(detail === undefined ? undefined : { detail }) };
+		if (publicState === "cancelled") this.#tellHook("lost", { cause: "cancelled", reason: "it was cancelled" });
+		else if (retryAt === undefined) this.#tellHook("failed", told);
+		else this.#tellHook("retried", { ...told, retryAt });
 		const why = detail ?? failure.reason;
 		if (publicState === "cancelled") this.log.debug(`cancelled, and threw ${why}`);
 		else if (retryAt === undefined) this.log.error(`failed: ${why}`);
 		else this.log.warn(`failed, and will be retried at ${new Date(retryAt).toISOString()}: ${why}`);
+	}
+
+	#tellHook<E extends keyof WorkerEvents>(name: E, more: Omit<WorkerEvents[E], keyof WorkerEvents["completed"]>): void {
+		if (this.#isTold) return;
+		this.#isTold = true;
+		const durationMs = Math.round(this.clock.monotonic() - this.#startedAt);
+		const attempt = { executionId: this.id, kind: this.#kind, attempt: this.#attempt, durationMs };
+		this.#hooks.tell(name, { ...attempt, ...more } as WorkerEvents[E]);
 	}
 
 	/** Tells an outcome until it is heard, refused, or no longer ours to tell. */
@@ -245,6 +272,7 @@ export class Job implements HandlerRun {
 				// What is not a refusal is a fault on the way, and may be gone at the next try.
 				if (error instanceof FlowFabricError && !error.retryable) {
 					this.log.info(`its outcome was refused: ${error.code}`);
+					this.#tellHook("lost", { cause: "lease_lost", reason: error.message });
 					return;
 				}
 				await new Promise<void>((resolve) => void this.clock.setTimer(backoff(tries), resolve));

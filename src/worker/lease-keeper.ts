@@ -1,7 +1,7 @@
 import type { Backend } from "../contract/backend.ts";
 import type { Clock } from "../contract/clock.ts";
 import type { Job } from "./job.ts";
-import type { Logger } from "./logger.ts";
+import type { Outage } from "./outage.ts";
 
 const RENEWALS_PER_CALL = 1000;
 
@@ -9,7 +9,8 @@ export interface LeaseKeeperOptions {
 	backend: Backend;
 	clock: Clock;
 	leaseMs: number;
-	log: Logger;
+	/** Says once that nobody answers. */
+	outage: Outage;
 	/** What is held now. */
 	jobs: () => Iterable<Job>;
 }
@@ -78,18 +79,19 @@ export class LeaseKeeper {
 	}
 
 	async #ask(call: Call): Promise<void> {
-		const { backend, clock, leaseMs, log } = this.#options;
+		const { backend, clock, leaseMs, outage } = this.#options;
 		const { jobs } = call;
 		for (const job of jobs) this.#asking.set(job, call);
 		const askedAt = clock.monotonic();
 		try {
 			const leases = jobs.map((job) => ({ executionId: job.id, ...job.fence }));
 			const answers = await backend.leases.renew({ leases, leaseMs });
+			outage.answered("renewing leases");
 			answers.forEach((answer, n) => {
 				jobs[n]?.renewed(answer, askedAt);
 			});
 		} catch (error) {
-			log.warn(`leases could not be renewed: ${String(error)}`);
+			outage.failed("renewing leases", error);
 		} finally {
 			for (const job of jobs) if (this.#asking.get(job) === call) this.#asking.delete(job);
 		}

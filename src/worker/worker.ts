@@ -8,9 +8,11 @@ import type { ClaimedExecution, WorkerNotice } from "../contract/replies.ts";
 import { MAX_CLAIM, MAX_CLAIM_WAIT_MS } from "../contract/worker-protocol.ts";
 import { backoff } from "./backoff.ts";
 import type { Handler, Middleware } from "./context.ts";
+import { Hooks, type WorkerEvents, type WorkerListener } from "./hooks.ts";
 import { Job } from "./job.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import { type Logger, quietLogger } from "./logger.ts";
+import { Outage } from "./outage.ts";
 import { Registration } from "./registration.ts";
 import { onStopSignal } from "./stop-signals.ts";
 
@@ -69,6 +71,8 @@ export class Worker {
 	readonly #options: Required<Omit<WorkerOptions, "instanceId" | "namespace">> & Pick<WorkerOptions, "namespace">;
 	readonly #handlers = new Map<string, Handler>();
 	#middleware: readonly Middleware[] = [];
+	readonly #hooks: Hooks;
+	readonly #outage: Outage;
 	/** Everything held, by execution; more than `concurrency` while outcomes are on their way. */
 	readonly #jobs = new Map<string, Job>();
 	#handling = 0;
@@ -81,6 +85,14 @@ export class Worker {
 	readonly #claiming = new AbortController();
 	#loop: Promise<void> | undefined;
 	#assistant: Promise<void> | undefined;
+	readonly #claimingHow = {
+		onUnanswered: (error: FlowFabricError) => {
+			if (this.#state !== "running") return;
+			this.#outage.failed("claiming", error);
+			// A claim may be answered only when there is work; this is answered as soon as somebody is there.
+			this.#registration.beatSoon();
+		},
+	};
 	/** Claims that wait for room before they are made. */
 	#roomless = new Set<() => void>();
 	#cleanUp: (() => void)[] = [];
@@ -104,11 +116,13 @@ export class Worker {
 			log: options.log ?? quietLogger,
 			clock: options.clock ?? systemClock,
 		};
+		this.#hooks = new Hooks(this.#options.log);
+		this.#outage = new Outage(this.#options.clock, this.#options.log);
 		this.#keeper = new LeaseKeeper({
 			backend,
 			clock: this.#options.clock,
 			leaseMs,
-			log: this.#options.log,
+			outage: this.#outage,
 			jobs: () => this.#jobs.values(),
 		});
 		this.instanceId = options.instanceId ?? `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
@@ -117,6 +131,7 @@ export class Worker {
 			backend,
 			clock,
 			log,
+			outage: this.#outage,
 			instanceId: this.instanceId,
 			isClaiming: () => this.#askedFor > 0,
 			offer: () => ({
@@ -143,6 +158,21 @@ export class Worker {
 		checkFunction("middleware", middleware);
 		// Not added to the list: what runs already goes through what there was when it began.
 		this.#middleware = [...this.#middleware, middleware];
+		return this;
+	}
+
+	/**
+	 * Calls back when an execution is `completed`, has `failed` for good, is to be `retried`, or is `lost` to this worker.
+	 * Returns a function that ends it. What a listener throws is logged and harms nothing.
+	 */
+	on<E extends keyof WorkerEvents>(event: E, listener: WorkerListener<E>): () => void {
+		this.#hooks.add(event, listener);
+		return () => this.off(event, listener);
+	}
+
+	/** Ends what `on` began. */
+	off<E extends keyof WorkerEvents>(event: E, listener: WorkerListener<E>): this {
+		this.#hooks.remove(event, listener);
 		return this;
 	}
 
@@ -215,13 +245,14 @@ export class Worker {
 
 	/** Claims once there is room, and begins what comes; false when that is not to be repeated at once. */
 	async #claimAndBegin(): Promise<boolean> {
-		const { clock, log } = this.#options;
+		const { clock } = this.#options;
 		while (this.#state === "running" && this.#room() <= 0)
 			await new Promise<void>((resolve) => this.#roomless.add(resolve));
 		if (this.#state !== "running") return false;
 		const askedAt = clock.monotonic();
 		try {
 			const brought = await this.#claim(MAX_CLAIM_WAIT_MS);
+			if (this.#state === "running") this.#outage.answered("claiming");
 			if (this.#state === "running") for (const claimed of brought) this.#begin(claimed);
 			else await Promise.all(brought.map((claimed) => this.#handBack(claimed)));
 			// Handlers start before more is asked for; what ends at once is then told with that question.
@@ -229,7 +260,7 @@ export class Worker {
 			// Nothing, and at once: whoever answers so is not waiting for work, and must not be asked in a circle.
 			return brought.length > 0 || clock.monotonic() - askedAt >= HASTY_MS;
 		} catch (error) {
-			if (this.#state === "running") log.warn(`a claim failed and will be retried: ${String(error)}`);
+			if (this.#state === "running") this.#outage.failed("claiming", error);
 			return false;
 		}
 	}
@@ -258,7 +289,10 @@ export class Worker {
 		try {
 			return await this.#claim(0);
 		} catch (error) {
-			if (error instanceof FlowFabricError && error.retryable) return [];
+			if (error instanceof FlowFabricError && error.retryable) {
+				this.#outage.failed("claiming", error);
+				return [];
+			}
 			throw error;
 		}
 	}
@@ -281,6 +315,7 @@ export class Worker {
 					waitMs,
 				},
 				this.#claiming.signal,
+				this.#claimingHow,
 			);
 		} catch (error) {
 			this.#registration.doubt();
@@ -320,6 +355,7 @@ export class Worker {
 			handler,
 			middleware: this.#middleware,
 			log,
+			hooks: this.#hooks,
 			onHandled: () => {
 				this.#handling -= 1;
 				this.#madeRoom();

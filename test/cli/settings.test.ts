@@ -116,7 +116,11 @@ describe("a variable nobody knows is told by its name, with the nearest that is 
 
 describe("a bad setting is told by its name, its value and what is allowed", () => {
 	test.each([
-		["FF_STORE", "mongodb://here", "must be sqlite:<file>, memory: or valkey://<host> (also valkeys://, redis://, rediss://)"],
+		[
+			"FF_STORE",
+			"mongodb://here",
+			"must be sqlite:<file>, memory: or valkey://<host> (also valkeys://, redis://, rediss://)",
+		],
 		["FF_STORE", "sqlite:", "must be sqlite:<file>, memory: or valkey://<host> (also valkeys://, redis://, rediss://)"],
 		["FF_LISTEN_ADDR", "9090", "must be host:port"],
 		["FF_LISTEN_ADDR", "127.0.0.1:65536", "port from 0 to 65535"],

@@ -3,8 +3,8 @@ import { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import type { Store } from "../../src/store/port.ts";
-import { STORE_CALLS } from "../conformance/store-traffic.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { STORE_CALLS } from "../conformance/store-traffic.ts";
 
 const MINUTE = 60_000;
 const SWEEP_EVERY = 5 * MINUTE;

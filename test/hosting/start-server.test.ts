@@ -78,7 +78,7 @@ test("ff goes with nothing that says how to open a store, and must be in this pr
 	await expect(startServer({ ff: far })).rejects.toThrow("ff: must come from FlowFabric.open");
 });
 
-test("a port that is taken is told, and the store is let go of", async () => {
+test("a port that is in use is told, and the store is let go of", async () => {
 	const { url } = await started();
 	await expect(started({ listen: new URL(url).host })).rejects.toThrow(/^listen: \d+ on 127\.0\.0\.1 is in use/);
 });

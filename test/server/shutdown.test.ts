@@ -64,7 +64,7 @@ test("what does not finish in time is cut with a warning", async () => {
 	await until(() => began);
 	await other.server.close();
 	expect(await call).toBeInstanceOf(Error);
-	expect(other.log.some(({ level, msg }) => level === 40 && /cut/.test(String(msg)))).toBe(true);
+	expect(other.log.some(({ level, msg }) => level === 40 && /aborted/.test(String(msg)))).toBe(true);
 });
 
 test("a call that comes while the server closes is refused as shutting_down", async () => {

@@ -3,10 +3,10 @@ import { Redis } from "iovalkey";
 import { describe, expect, test } from "vitest";
 import type { LocalBackend } from "../../src/engine/local-backend.ts";
 import { FlowFabric, type SubmitItem } from "../../src/index.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { storeTraffic } from "../conformance/store-traffic.ts";
 import { sharedCluster } from "../servers/valkey-cluster.ts";
 import { hasValkey, sharedValkey } from "../servers/valkey-server.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 const EXECUTIONS = Number(process.env.FF_AUDIT_EXECUTIONS ?? 2000);
 const RETENTION_MS = 60_000;

@@ -2,10 +2,10 @@ import { afterEach, describe, expect, test } from "vitest";
 import { Engine } from "../../src/engine/engine.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import type { Store } from "../../src/store/port.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { blobKeysOf, recordsOf } from "../conformance/scanned.ts";
 import { storeTraffic } from "../conformance/store-traffic.ts";
 import { type StoreRow, stores, TestClock } from "../conformance/stores.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { Commands, type Sent } from "./random-commands.ts";
 
 const COMMANDS = Number(process.env.FF_HISTORY_COMMANDS ?? 5000);

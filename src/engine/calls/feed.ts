@@ -2,6 +2,7 @@ import type { FeedCalls } from "../../contract/backend.ts";
 import { FlowFabricError } from "../../contract/errors.ts";
 import { type FeedRequest, feedRequest } from "../../contract/feed.ts";
 import type { EventPage } from "../../contract/replies.ts";
+import { manyMayListen } from "../../contract/signals.ts";
 import { logSubject } from "../../store/port.ts";
 import { readTrimMark } from "../duties/event-trimmer.ts";
 import { decodeFeedCursor, encodeFeedCursor, type FeedPosition, LAST_INDEX } from "../reading/feed-cursor.ts";
@@ -64,6 +65,7 @@ export class LocalFeed implements FeedCalls {
 		const tell = () => wake();
 		const subject = logSubject(namespace);
 		const stops = [watchers.add(subject, tell), ...runners.map((_, partition) => store.watch(partition, subject))];
+		manyMayListen(signal);
 		signal?.addEventListener("abort", tell);
 		return {
 			async next(ms: number): Promise<void> {

@@ -1,6 +1,7 @@
 import type { FollowFramesOptions, StreamCalls } from "../../contract/backend.ts";
 import { FlowFabricError } from "../../contract/errors.ts";
 import type { FramePage, SummaryView, TailedPage } from "../../contract/replies.ts";
+import { manyMayListen } from "../../contract/signals.ts";
 import * as shapes from "../../contract/streams.ts";
 import { type SummaryRecord, summaryDefaults, summaryKey } from "../../kernel/records/stream.ts";
 import { type FramePosition, frameId, framePosition } from "../../kernel/streams/chunks.ts";
@@ -120,6 +121,7 @@ export class LocalStreams implements StreamCalls {
 	): Promise<void> {
 		const { engine } = this.#session;
 		const stop = withinMs === undefined ? undefined : engine.clock.setTimer(withinMs, disarm);
+		manyMayListen(signal);
 		signal?.addEventListener("abort", disarm);
 		await change;
 		stop?.();

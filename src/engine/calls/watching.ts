@@ -1,4 +1,5 @@
 import { FlowFabricError } from "../../contract/errors.ts";
+import { manyMayListen } from "../../contract/signals.ts";
 import type { Session } from "./session.ts";
 
 export interface Patience {
@@ -33,6 +34,7 @@ export async function watch<T>(
 	let change = new Promise<void>((resolve) => (changed = resolve));
 	const unsubscribe = [watchers.add(subject, () => changed()), store.watch(partition, subject)];
 	const abort = () => changed();
+	manyMayListen(signal);
 	signal?.addEventListener("abort", abort);
 	try {
 		for (;;) {

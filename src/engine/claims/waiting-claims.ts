@@ -1,4 +1,5 @@
 import type { Clock } from "../../contract/clock.ts";
+import { manyMayListen } from "../../contract/signals.ts";
 import { EVERY_LANE } from "../fleet/preferences.ts";
 import { servesQueue } from "./offers.ts";
 import { laneName, laneNameOf, type Wanted } from "./work-hints.ts";
@@ -98,6 +99,7 @@ export class WaitingClaims {
 				resolve();
 			};
 			const disarm = this.#clock.setTimer(ms, finish);
+			manyMayListen(signal);
 			signal?.addEventListener("abort", finish);
 			waiter.wake = finish;
 			this.#sleeping += 1;
