@@ -30,7 +30,7 @@ interface Operation {
 	description?: string;
 	tags: string[];
 	parameters?: { name: string; in: string; schema: Schema; required?: boolean; description?: string }[];
-	requestBody?: { required: boolean; content: { "application/json": { schema: Schema } } };
+	requestBody?: { required: boolean; content: { "application/json"?: { schema: Schema } } };
 	responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>;
 }
 
@@ -57,10 +57,11 @@ const INTRODUCTION = `# HTTP API
 
 <!-- Written by scripts/http-api-docs.ts from the schemas of the server; run \`npm run docs\` after a change. -->
 
-This is the reference of the HTTP API: JSON under \`/v1\`. The server also describes it as OpenAPI 3.1 at \`/openapi.json\`, with
-pages to try it at \`/docs\`. Send \`Authorization: Bearer <token>\` with every call if the server has tokens. Unknown fields are
-refused by name. Times are integer unix milliseconds of the store's clock. The server uses your \`X-Request-Id\` if it is valid, and
-always returns one.
+This is the reference of the HTTP API: JSON under \`/v1\`. The server also describes it as OpenAPI 3.1 at \`/openapi.json\`
+(client generators and linters take it as it is), with pages to try it at \`/docs\`. \`/\` names these places, and sends a
+browser to the docs. Send \`Authorization: Bearer <token>\` with every call if the server has tokens. Unknown fields are
+refused by name. Times are integer unix milliseconds of the store's clock. The server uses your \`X-Request-Id\` if it is
+valid, and always returns one.
 
 An error is \`{"error": {"code", "message", "retryable", "details"?}}\`; [all codes](#errors) are below.
 
@@ -71,17 +72,85 @@ server sends an id when the stream opens, before the first event, so you miss no
 The event stream of an execution or a flow ends with it: after the last event the server sends an event \`end\`, with
 \`{executionId}\` or \`{flowId}\` as data, and closes the connection. Close an \`EventSource\` when you get it, since it would
 reconnect. After a replay, continue from the last id. The stream of an execution also carries events \`progress\`, with
-\`{executionId, percent?, message?, at}\` as data: at most four a second, without an id, and never repeated after a reconnect.`;
+\`{executionId, percent?, message?, at}\` as data: at most four a second, without an id, and never repeated after a reconnect.
+
+## The worker's part, by hand
+
+This is what a worker does, with curl. Start a server (\`npx flowfabric serve\`) and submit some work:
+
+<!-- terminal: a worker by hand -->
+\`\`\`console
+$ post() { curl -s -H "content-type: application/json" "http://127.0.0.1:9090$1" -d "$2"; echo; }
+$ field() { node -p "JSON.parse(process.argv[1])$1" "$2"; }
+$ post /v1/executions '{"kind": "shout", "input": {"text": "hello"}}'
+{"id":"ex_…","publicState":"waiting","created":true}
+\`\`\`
+
+**Claim.** The call waits up to \`waitMs\` for work and returns it under a lease. The lease's id and epoch are the *fence*:
+every later call shows it, and is refused once the lease is lost. Without \`kinds\` you would get any kind.
+
+<!-- terminal: claim -->
+\`\`\`console
+$ claim=$(post /v1/claims '{"lanes": ["default"], "kinds": ["shout"], "workerId": "by-hand", "instanceId": "by-hand-1", "capabilities": [], "max": 1, "leaseMs": 30000, "waitMs": 5000}')
+$ field .executions[0].input.text "$claim"
+hello
+$ id=$(field .executions[0].id "$claim")
+$ fence="{\\"leaseId\\": \\"$(field .executions[0].lease.id "$claim")\\", \\"epoch\\": $(field .executions[0].lease.epoch "$claim")}"
+\`\`\`
+
+**Renew** at a third of the lease time for as long as you work. The answer says if you should stop (\`cancelRequested\`), or
+that the lease is gone. Renew many leases in one call.
+
+<!-- terminal: renew -->
+\`\`\`console
+$ post /v1/leases/renew "{\\"leaseMs\\": 30000, \\"leases\\": [{\\"executionId\\": \\"$id\\", $(echo "$fence" | tr -d '{}')}]}"
+{"leases":[{"executionId":"ex_…","ok":true,"expiresAt":…}]}
+$ post /v1/executions/$id/progress "{\\"fence\\": $fence, \\"percent\\": 50, \\"message\\": \\"shouting\\"}"
+…
+\`\`\`
+
+**Complete**, or **fail** with a reason and a category (the retry policy decides what happens then). A call that is repeated
+because its answer was lost gets the first answer again; a different call gets \`execution_not_active\`.
+
+<!-- terminal: complete -->
+\`\`\`console
+$ post /v1/executions/$id/complete "{\\"fence\\": $fence, \\"result\\": \\"HELLO\\"}"
+{"publicState":"completed"}
+$ post /v1/executions/$id/complete "{\\"fence\\": $fence, \\"result\\": \\"HELLO\\"}"
+{"publicState":"completed"}
+$ post /v1/executions/$id/fail "{\\"fence\\": $fence, \\"reason\\": \\"too late\\", \\"category\\": \\"error\\"}"
+{"error":{"code":"execution_not_active",…
+$ curl -s http://127.0.0.1:9090/v1/executions/$id/result
+"HELLO"
+\`\`\`
+
+If a worker dies, nobody has to do anything: its lease runs out, and the work goes back to the queue. See
+[examples/plain-http-worker.mjs](../examples/plain-http-worker.mjs) for a whole worker in fifty lines.`;
 
 async function describe(): Promise<Description> {
 	const backend = await openBackend("memory:", {});
 	const server = await serveEngine({ engine: backend.engine, backendFor: (caller) => backend.as(caller), port: 0 });
 	try {
-		return (await (await fetch(`${server.address}/openapi.json`)).json()) as Description;
+		const description = await (await fetch(`${server.address}/openapi.json`)).json();
+		return writtenOut(description, description) as Description;
 	} finally {
 		await server.close();
 		await backend.close();
 	}
+}
+
+/** The description with what it refers to in place of the references. */
+function writtenOut(value: unknown, whole: unknown): unknown {
+	if (Array.isArray(value)) return value.map((item) => writtenOut(item, whole));
+	if (typeof value !== "object" || value === null) return value;
+	if ("$ref" in value) {
+		const path = String(value.$ref).split("/").slice(1);
+		return writtenOut(
+			path.reduce((at, name) => (at as Record<string, unknown>)[name], whole),
+			whole,
+		);
+	}
+	return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, writtenOut(item, whole)]));
 }
 
 function route(title: string, operation: Operation): string {
@@ -99,12 +168,12 @@ function route(title: string, operation: Operation): string {
 		parts.push(fields("query", rows));
 	}
 	if (requestBody) {
-		const { properties = {}, required = [] } = requestBody.content["application/json"].schema;
+		const { properties = {}, required = [] } = requestBody.content["application/json"]?.schema ?? {};
 		const rows = Object.entries(properties).map(([name, schema]): Row => [name, schema, required.includes(name)]);
 		if (rows.length > 0) parts.push(fields(requestBody.required ? "body" : "body (may be left out)", rows));
 	}
 	for (const [status, { content = {} }] of Object.entries(responses)) {
-		if (status !== "default") parts.push(reply(status, content));
+		if (status.startsWith("2")) parts.push(reply(status, content));
 	}
 	return parts.join("\n\n");
 }

@@ -39,6 +39,8 @@ export interface StartServerOptions<K extends Kinds<K> = AnyKinds> extends Engin
 	requestTimeoutMs?: number;
 	/** How long an idle connection is kept (72000). */
 	keepAliveMs?: number;
+	/** How long a reader may take nothing of its answer before its connection is cut (60000). */
+	unreadMs?: number;
 	/** Silence after which a stream of events is sent a comment (15000). */
 	heartbeatMs?: number;
 	/** How long `close()` lets calls finish (15000). */
@@ -80,6 +82,7 @@ const PASSED_ON = [
 	"maxConnections",
 	"requestTimeoutMs",
 	"keepAliveMs",
+	"unreadMs",
 	"heartbeatMs",
 	"graceMs",
 	"log",

@@ -127,6 +127,7 @@ export class FlowFabric<K extends Kinds<K> = AnyKinds> {
 		return new Run(this.backend, { id, created: false });
 	}
 
+	/** The execution as it is now. */
 	get(id: string) {
 		return this.backend.executions.get(id);
 	}
@@ -136,18 +137,22 @@ export class FlowFabric<K extends Kinds<K> = AnyKinds> {
 		return this.backend.executions.explain(id);
 	}
 
+	/** Executions that match, newest first, a page at a time. */
 	list(request: ListRequest = {}) {
 		return this.backend.executions.list(request);
 	}
 
+	/** The execution once it has ended, or as it is when the time is over. */
 	wait(id: string, options: WaitOptions = {}) {
 		return this.backend.executions.wait(id, options);
 	}
 
+	/** What its handler returned; throws `ExecutionFailed` if it ended otherwise, `wait_timeout` if it has not. */
 	result<R = unknown>(id: string, options: WaitOptions = {}): Promise<R> {
 		return resultOf<R>(this.backend, id, options);
 	}
 
+	/** What happened to it since a cursor; with `waitMs`, as soon as something has. */
 	events(id: string, request: EventsRequest = {}, signal?: AbortSignal) {
 		return this.backend.executions.events(id, request, signal);
 	}
@@ -157,10 +162,12 @@ export class FlowFabric<K extends Kinds<K> = AnyKinds> {
 		return this.backend.executions.follow(id, options);
 	}
 
+	/** Every attempt with its worker, its times and how it ended. */
 	attempts(id: string) {
 		return this.backend.executions.attempts(id);
 	}
 
+	/** Cancels it: at once if it is not running, else its worker is asked to stop. */
 	cancel(id: string, request: CancelRequest = {}) {
 		return this.backend.executions.cancel(id, request);
 	}
@@ -175,18 +182,22 @@ export class FlowFabric<K extends Kinds<K> = AnyKinds> {
 		return this.backend.executions.replay(id, request);
 	}
 
+	/** Removes every trace of an execution that has ended. */
 	delete(id: string) {
 		return this.backend.executions.delete(id);
 	}
 
+	/** Takes its lease away from whoever runs it; the work returns to its queue. */
 	revokeLease(id: string, request: RevokeLeaseRequest = {}) {
 		return this.backend.executions.revokeLease(id, request);
 	}
 
+	/** Lets it run earlier or later among what waits. */
 	changePriority(id: string, request: ChangePriorityRequest) {
 		return this.backend.executions.changePriority(id, request);
 	}
 
+	/** Sets and removes tags. */
 	setTags(id: string, request: SetTagsRequest) {
 		return this.backend.executions.setTags(id, request);
 	}

@@ -24,7 +24,9 @@ export class ExecutionFailed extends Error {
 
 /** How long to wait; without a limit as long as it takes. */
 export interface WaitOptions {
+	/** Milliseconds to wait (no limit). */
 	timeoutMs?: number;
+	/** Ends the wait with its reason (none). */
 	signal?: AbortSignal;
 }
 
@@ -51,10 +53,12 @@ export class Run<R = unknown> {
 		return this.#backend.executions.wait(this.id, options);
 	}
 
+	/** The execution as it is now. */
 	get(): Promise<Execution> {
 		return this.#backend.executions.get(this.id);
 	}
 
+	/** Cancels it: at once if it is not running, else its worker is asked to stop. */
 	cancel(request: CancelRequest = {}) {
 		return this.#backend.executions.cancel(this.id, request);
 	}

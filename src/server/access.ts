@@ -110,6 +110,7 @@ export const ACCESS = {
 	"POST /v1/admin/backup": ADMIN,
 	"POST /v1/admin/rotate-waitpoint-secret": ADMIN,
 
+	"GET /": OPEN,
 	"GET /healthz": OPEN,
 	"GET /readyz": OPEN,
 	"GET /metrics": OPEN,

@@ -3,9 +3,11 @@ import { type FastifyInstance, fastify } from "fastify";
 import { Type } from "../contract/schema.ts";
 import { TokenBook } from "./auth.ts";
 import { BODY_LIMIT, parseBodies, takeBytes } from "./bodies.ts";
+import { guardAgainstBrowsers } from "./browser-guard.ts";
+import { serveDocsPage } from "./docs-page.ts";
 import { answerBadConnection, handleErrors, sendError, translated } from "./errors.ts";
 import { requestIds, setHeaders } from "./headers.ts";
-import { apiDocument, describeApi, shapesAreForReaders } from "./openapi.ts";
+import { apiDocument } from "./openapi/document.ts";
 import type { ServerOptions } from "./options.ts";
 import { actionRoutes } from "./routes/actions.ts";
 import { adminRoutes } from "./routes/admin.ts";
@@ -55,12 +57,13 @@ export async function makeApp(
 	}) as unknown as FastifyInstance;
 	app.server.maxConnections = options.maxConnections ?? 8192;
 	app.decorateRequest("principal");
-	shapesAreForReaders(app);
 	parseBodies(app);
 	setHeaders(app, () => context.closing);
-	if (options.corsOrigins?.length) {
+	const { host = "127.0.0.1", corsOrigins = [] } = options;
+	if (!tokens.guarded) guardAgainstBrowsers(app, { host, corsOrigins });
+	if (corsOrigins.length > 0) {
 		await app.register(cors, {
-			origin: [...options.corsOrigins],
+			origin: [...corsOrigins],
 			methods: ["GET", "POST", "PUT", "PATCH", "DELETE"],
 			allowedHeaders: ["authorization", "content-type", "last-event-id", "traceparent", "x-request-id"],
 			exposedHeaders: ["retry-after", "x-request-id"],
@@ -70,7 +73,6 @@ export async function makeApp(
 	handleErrors(app, context.log, (path) => known.methodsOf(path));
 	app.addHook("onRoute", ({ method, url }) => known.add(url, method));
 	const docs = options.docs ?? true;
-	if (docs) await describeApi(app);
 	const backend = options.backendFor({ actor: "health" });
 	const { openMetrics = false } = options;
 	const routes: Route[] = [
@@ -86,9 +88,11 @@ export async function makeApp(
 		...flowRoutes(context),
 		...feedRoutes(context),
 		...adminRoutes(context),
-		...healthRoutes(context, { backend, tokens, openMetrics }),
-		...(docs ? inArea("health", [openApiRoute((): object => apiDocument(app, routes))]) : []),
+		...healthRoutes(context, { backend, tokens, openMetrics, docs }),
+		...(docs ? inArea("health", [openApiRoute((): object => document)]) : []),
 	];
+	const document = apiDocument(routes);
+	if (docs) serveDocsPage(app);
 	addRoutes(
 		app,
 		context,

@@ -15,6 +15,10 @@ export interface Principal {
 	backend: Calls;
 }
 
+/** Whose share of a pool a call takes: its namespace's, or that of a token which is bound to none. */
+export const tenantOf = ({ principal }: FastifyRequest): string =>
+	principal.namespace === undefined ? `token ${principal.name}` : `namespace ${principal.namespace}`;
+
 const BEARER = /^Bearer +([^\s]+)$/i;
 const NAMESPACE = /^[A-Za-z0-9._-]{1,64}$/;
 const HASH = /^[0-9a-f]{64}$/i;
@@ -32,11 +36,7 @@ export class TokenBook {
 			if (adminToken.length < 16) throw configError("adminToken", "must be at least 16 characters long");
 			entries.push({ name: "admin", role: "admin", hash: digest(adminToken).toString("hex") });
 		}
-		const names = new Set<string>();
-		for (const { name } of entries) {
-			if (names.has(name)) throw configError("tokens", `names must be unique, but ${name} appears twice`);
-			names.add(name);
-		}
+		refuseDoubles(entries);
 		this.#entries = entries.map(({ name, role, namespace, hash }) => ({
 			hash: Buffer.from(hash, "hex"),
 			principal: {
@@ -71,6 +71,19 @@ export class TokenBook {
 		let found: Principal | undefined;
 		for (const entry of this.#entries) if (timingSafeEqual(entry.hash, shown)) found = entry.principal;
 		return found;
+	}
+}
+
+/** Names tell who acted. One token under two names would have the rights of either; its hash may be in either case. */
+function refuseDoubles(entries: readonly TokenEntry[]): void {
+	const names = new Set<string>();
+	const owners = new Map<string, string>();
+	for (const { name, hash } of entries) {
+		if (names.has(name)) throw configError("tokens", `names must be unique, but ${name} appears twice`);
+		const owner = owners.get(hash.toLowerCase());
+		if (owner !== undefined) throw configError("tokens", `tokens must be unique, but ${owner} and ${name} share one`);
+		names.add(name);
+		owners.set(hash.toLowerCase(), name);
 	}
 }
 

@@ -22,7 +22,7 @@ export function serveDocsPage(app: FastifyInstance): void {
 			"referrer-policy": "no-referrer",
 			"cache-control": "no-cache",
 		};
-		app.get(url, { schema: { hide: true } }, (_request, reply) => reply.headers(headers).send(content));
+		app.get(url, (_request, reply) => reply.headers(headers).send(content));
 	}
-	app.get("/docs/", { schema: { hide: true } }, (_request, reply) => reply.redirect("/docs"));
+	app.get("/docs/", (_request, reply) => reply.redirect("/docs"));
 }

@@ -68,10 +68,19 @@ export function translated(thrown: FastifyError, request: FastifyRequest): FlowF
 			return invalid("content-length", "does not fit the body");
 		case "FST_ERR_BAD_URL":
 			return invalid("url", "cannot be decoded");
+		case "FST_ERR_MAX_PARAM_LENGTH":
+			return invalid("url", "a part of the path is too long");
 		default:
-			if (thrown.statusCode === 400) return invalid("request", thrown.message);
-			return new FlowFabricError("internal", { cause: thrown });
+			return untold(thrown);
 	}
+}
+
+/** Whatever else the framework or a plugin of it refuses; a path that leads out of a folder is one that is not there. */
+function untold(thrown: FastifyError): FlowFabricError {
+	const { statusCode = 500 } = thrown;
+	if (statusCode === 403 || statusCode === 404) return new FlowFabricError("not_found");
+	if (statusCode >= 400 && statusCode < 500) return invalid("request", thrown.message);
+	return new FlowFabricError("internal", { cause: thrown });
 }
 
 export const routeOf = (request: FastifyRequest): string => `${request.method} ${request.routeOptions.url ?? ""}`;

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { FlowFabricError } from "../contract/errors.ts";
 import { MAX_POLL_MS } from "../contract/executions.ts";
 import type { EventPage } from "../contract/replies.ts";
+import { tenantOf } from "./auth.ts";
 import { invalid } from "./errors.ts";
 import type { ServerContext } from "./server-context.ts";
 import { Tail } from "./sse.ts";
@@ -28,18 +29,19 @@ interface StreamEnd {
  */
 export async function streamPages(
 	context: ServerContext,
-	{ headers }: FastifyRequest,
+	request: FastifyRequest,
 	reply: FastifyReply,
 	cursor: string | undefined,
 	read: ReadPage,
 	end?: StreamEnd,
 ): Promise<void> {
-	const seen = headers["last-event-id"];
+	const seen = request.headers["last-event-id"];
 	const from = typeof seen === "string" && seen !== "" ? seen : cursor;
 	// Refused before the stream begins, while there is still a status to refuse with.
 	let { events, nextCursor } = await read(from === undefined ? {} : { cursor: from });
-	context.pools.event_tails.take();
+	const place = context.pools.event_tails.take(tenantOf(request));
 	const tail = new Tail(reply, context.tails, events.length === 0 ? nextCursor : undefined);
+	place.makeRoom = () => tail.yieldPlace();
 	try {
 		while (!tail.signal.aborted) {
 			events.forEach((event, n) => {
@@ -57,6 +59,6 @@ export async function streamPages(
 	} catch (error) {
 		tail.end(error instanceof FlowFabricError ? error : new FlowFabricError("internal"));
 	} finally {
-		context.pools.event_tails.give();
+		place.give();
 	}
 }

@@ -14,19 +14,16 @@ export function requestIds(): (request: IncomingMessage) => string {
 	};
 }
 
-/** An API's replies are data for one principal: not to be sniffed, framed, cached or told on. */
-const GUARD = {
-	"x-content-type-options": "nosniff",
-	"content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-	"referrer-policy": "no-referrer",
-	"cache-control": "no-store",
-};
+/** Every reply is data for one caller: not to be sniffed, framed, cached or told on. */
+const ALWAYS = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" };
+const DATA = { "content-security-policy": "default-src 'none'; frame-ancestors 'none'", "cache-control": "no-store" };
 
 export function setHeaders(app: FastifyInstance, isClosing: () => boolean): void {
 	app.addHook("onRequest", (request, reply, done) => {
 		reply.header("x-request-id", request.id);
+		reply.headers(ALWAYS);
 		// Pages of the docs bring their own policy.
-		if (!request.url.startsWith("/docs")) reply.headers(GUARD);
+		if (!request.url.startsWith("/docs")) reply.headers(DATA);
 		if (isClosing()) reply.header("connection", "close");
 		done();
 	});

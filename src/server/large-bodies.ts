@@ -1,5 +1,6 @@
 import { type Readable, Transform } from "node:stream";
 import type { FastifyReply, FastifyRequest, RequestPayload } from "fastify";
+import { tenantOf } from "./auth.ts";
 import type { Pool } from "./pools.ts";
 
 /** Bodies over this size are taken a few at a time. */
@@ -20,8 +21,8 @@ type Hook = (
 export function holdLargeBodies(pool: Pool): Hook {
 	return (request, reply, payload, done) => {
 		const take = () => {
-			pool.take();
-			reply.raw.once("close", () => pool.give());
+			const place = pool.take(tenantOf(request));
+			reply.raw.once("close", () => place.give());
 		};
 		const said = request.headers["content-length"];
 		try {

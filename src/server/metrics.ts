@@ -17,7 +17,7 @@ import {
 import type { Duty } from "../kernel/timers.ts";
 import type { Pools } from "./pools.ts";
 import { addScannerMetrics } from "./scanner-metrics.ts";
-import { addStoreMetrics } from "./store-metrics.ts";
+import { addStoreMetrics, BY_NAMESPACE } from "./store-metrics.ts";
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** Names callers make up may not fill the memory of whoever scrapes. */
@@ -94,6 +94,8 @@ export class ServerMetrics implements EngineObserver {
 		"partitions_skipped_total",
 		"Partitions passed over because they could not be read",
 	);
+	readonly #cut = this.#counter("connections_cut_total", "Connections cut off because their answer was not read");
+	readonly #connections = this.#gauge("connections", "Connections open now");
 	readonly #faults = this.#counter("faults_total", "Faults the engine survived");
 	readonly #lanes = new Set<string>();
 	readonly #dimensions = new Set<string>();
@@ -152,6 +154,21 @@ export class ServerMetrics implements EngineObserver {
 
 	claim(outcome: "hit" | "empty" | "refused", ms: number): void {
 		this.#claims.observe({ outcome }, ms / 1000);
+	}
+
+	/** What concerns one tenant alone: the figures that are kept by namespace, and of those its own. */
+	async ofNamespace(namespace: string): Promise<string> {
+		const texts = await Promise.all(BY_NAMESPACE.map((name) => this.registry.getSingleMetricAsString(name)));
+		const isShown = (line: string) => line.startsWith("#") || line.includes(`namespace="${namespace}"`);
+		return texts.map((text) => `${text.split("\n").filter(isShown).join("\n")}\n`).join("\n");
+	}
+
+	connections(open: number): void {
+		this.#connections.set(open);
+	}
+
+	cutConnection(): void {
+		this.#cut.inc();
 	}
 
 	batch({ units, lost, ms }: BatchReport): void {

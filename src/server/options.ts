@@ -55,6 +55,8 @@ export interface ServerOptions {
 	requestTimeoutMs?: number;
 	/** How long an idle connection is kept (72000). */
 	keepAliveMs?: number;
+	/** How long a reader may take nothing of its answer before it is cut off (60000). */
+	unreadMs?: number;
 	/** Silence after which a tail is sent a comment (15000). */
 	heartbeatMs?: number;
 	/** How long `close()` lets calls finish (15000). */

@@ -1,14 +1,15 @@
 import type { FastifyReply } from "fastify";
 import { isOverdue } from "./answer-deadline.ts";
+import { tenantOf } from "./auth.ts";
 import type { Pool } from "./pools.ts";
 import type { ServerContext } from "./server-context.ts";
 
 /** Why a wait was called off. */
-export type Ending = "gone" | "closing";
+export type Ending = "gone" | "closing" | "crowded";
 
 /**
- * One call that may wait: its signal aborts when the principal goes away, or when the server closes and whoever waits is to
- * be answered with what there is.
+ * One call that may wait: its signal aborts when the principal goes away, or when the server closes or others need its
+ * place and whoever waits is to be answered with what there is.
  */
 export class PendingCall {
 	readonly #controller = new AbortController();
@@ -47,8 +48,9 @@ export async function waiting<T>(
 	{ wait, now }: { wait(signal: AbortSignal): Promise<T>; now(): Promise<T> },
 	pool: Pool = context.pools.waits,
 ): Promise<T> {
-	pool.take();
+	const place = pool.take(tenantOf(reply.request));
 	const call = new PendingCall(reply, context.waiting);
+	place.makeRoom = () => call.end("crowded");
 	try {
 		return await wait(call.signal);
 	} catch (error) {
@@ -56,7 +58,7 @@ export async function waiting<T>(
 		return await now();
 	} finally {
 		call.leave();
-		pool.give();
+		place.give();
 	}
 }
 

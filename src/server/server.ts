@@ -2,6 +2,7 @@ import type { AddressInfo } from "node:net";
 import { FlowFabricError } from "../contract/errors.ts";
 import { makeApp } from "./app.ts";
 import { configError } from "./config-error.ts";
+import { watchConnections } from "./connections.ts";
 import { refuseOpenDoor } from "./listening.ts";
 import { silentLog } from "./log.ts";
 import { ServerMetrics } from "./metrics.ts";
@@ -31,6 +32,11 @@ export async function serveEngine(options: ServerOptions): Promise<RunningServer
 			for (const tail of context.tails) tail.beat();
 		}, heartbeatMs);
 		beat.unref();
+		const stopWatching = watchConnections(app.server, {
+			unreadMs: options.unreadMs ?? 60_000,
+			onCount: (open) => metrics.connections(open),
+			onCut: () => metrics.cutConnection(),
+		});
 		app.server.on("drop", () => log.warn({ maxConnections: app.server.maxConnections }, "a connection was refused"));
 		log.info(
 			{
@@ -46,6 +52,7 @@ export async function serveEngine(options: ServerOptions): Promise<RunningServer
 		const close = async () => {
 			await closeGracefully(app, context, graceMs);
 			clearInterval(beat);
+			stopWatching();
 			metrics.close();
 			log.info("flowfabric has stopped listening");
 		};
@@ -75,6 +82,7 @@ function checkSettings(options: ServerOptions): void {
 	whole("maxConnections", options.maxConnections, 1, 1_000_000);
 	whole("requestTimeoutMs", options.requestTimeoutMs, 1, 3_600_000);
 	whole("keepAliveMs", options.keepAliveMs, 0, 3_600_000);
+	whole("unreadMs", options.unreadMs, 1, 3_600_000);
 	whole("heartbeatMs", options.heartbeatMs, 1, 3_600_000);
 	whole("graceMs", options.graceMs, 0, 3_600_000);
 	for (const [name, max] of Object.entries(options.pools ?? {})) whole(`pools.${name}`, max, 1, 1_000_000);

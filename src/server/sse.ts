@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import { errorBody, type FlowFabricError } from "../contract/errors.ts";
+import { errorBody, FlowFabricError } from "../contract/errors.ts";
 
 /** Unsent bytes after which a reader counts as stuck and is let go; it comes back and reads on from where it was. */
 const MAX_UNSENT = 1024 * 1024;
@@ -83,6 +83,11 @@ export class Tail {
 		if (this.#ended) return;
 		this.#reply.raw.end();
 		this.#over();
+	}
+
+	/** Makes room for a tenant that has less; the reader comes back when there is room again. */
+	yieldPlace(): void {
+		this.end(new FlowFabricError("too_many_requests", { message: "others need the place of this stream" }));
 	}
 
 	end(why: FlowFabricError): void {

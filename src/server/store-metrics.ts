@@ -5,6 +5,14 @@ import { queueDepths } from "../engine/reading/queue-depths.ts";
 import { BLOCKING_CAUSES, type BlockingCause } from "../kernel/blocking.ts";
 import { SUSPENSION_REASONS } from "../kernel/suspension/reasons.ts";
 
+/** The figures whose every line belongs to one namespace. */
+export const BY_NAMESPACE = [
+	"flowfabric_queue_depth",
+	"flowfabric_queue_oldest_seconds",
+	"flowfabric_lane_closed",
+	"flowfabric_workers",
+];
+
 /** Counted when somebody asks, not as things happen: other engines change them too. */
 export function addStoreMetrics(registry: Registry, { runners, kernel }: Engine, mostLanes: number): void {
 	const depths = lookTogether(() => queueDepths(runners, mostLanes));

@@ -1,4 +1,5 @@
 import { type Store, StoreOpenError, type StoreOptions } from "./port.ts";
+import { shownUrl } from "./shown-url.ts";
 import { parseValkeyUrl } from "./valkey/url.ts";
 
 /** What a store's URL may look like, for people. */
@@ -45,7 +46,7 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
 			return openValkeyStore(url, options);
 		}
 		default:
-			throw new StoreOpenError("store_invalid", `store URL ${url}: must be ${STORE_URLS}`);
+			throw new StoreOpenError("store_invalid", `store URL ${shownUrl(url)}: must be ${STORE_URLS}`);
 	}
 }
 

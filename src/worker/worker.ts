@@ -16,23 +16,27 @@ import { Outage } from "./outage.ts";
 import { Registration } from "./registration.ts";
 import { onStopSignal } from "./stop-signals.ts";
 
+/** What a worker offers and how it works; defaults stand in parentheses. */
 export interface WorkerOptions {
-	/** Lanes to take work from, best first. */
+	/** Lanes to take work from, best first (`["default"]`). */
 	lanes?: string[];
+	/** The namespace to take work from (`default`, or the one the token is bound to). */
 	namespace?: string;
-	/** What this worker offers: it is given work that requires no more than this. */
+	/** What this worker offers: it is given work that requires no more than this (nothing). */
 	capabilities?: string[];
-	/** Executions run at the same time. */
+	/** Executions run at the same time (16). */
 	concurrency?: number;
-	/** Time to live of leases; they are renewed at a third of it. */
+	/** Time to live of leases (30000); they are renewed at a third of it. */
 	leaseMs?: number;
-	/** A name for this kind of worker, and one for this very process. */
+	/** A name for this kind of worker (`worker`). */
 	workerId?: string;
+	/** A name for this very process (made of host, process and chance). */
 	instanceId?: string;
-	/** How long `stop()` lets handlers finish. */
+	/** How long `stop()` lets handlers finish (10000). */
 	graceMs?: number;
-	/** Stop on SIGTERM and SIGINT; the second signal ends the process at once. */
+	/** Stop on SIGTERM and SIGINT (true); the second signal ends the process at once. */
 	handleSignals?: boolean;
+	/** Where it logs (warnings and errors to standard error). */
 	log?: Logger;
 	/** For tests: how time passes. */
 	clock?: Clock;
@@ -181,6 +185,7 @@ export class Worker {
 		return this.#handling;
 	}
 
+	/** Registers the worker and begins to claim; throws at once when an option is refused. */
 	async start(): Promise<void> {
 		if (this.#state !== "new") throw new TypeError(`this worker is ${this.#state}; create a new one`);
 		if (this.#handlers.size === 0) throw new TypeError("a worker needs a handler before start()");

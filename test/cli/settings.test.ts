@@ -151,8 +151,14 @@ describe("a bad setting is told by its name, its value and what is allowed", () 
 	});
 
 	test("the password in a store's URL is never shown", () => {
-		const message = complaint({ FF_STORE: "mongodb://me:pa@ss@host/1" });
-		expect(message).toContain("mongodb://me:***@host/1");
+		const spellings = [
+			"mongodb://me:hunter2@host/1",
+			"valkey:me:hunter2@host",
+			"valkey://me:hunter2",
+			"valkey://h?password=hunter2",
+		];
+		for (const url of spellings) expect(complaint({ FF_STORE: url })).not.toContain("hunter2");
+		expect(complaint({ FF_STORE: "mongodb://me:hunter2@host/1" })).toContain('got "mongodb://…"');
 	});
 
 	test("a token is never shown", () => {
@@ -206,6 +212,14 @@ describe("the file of tokens", () => {
 			],
 			"tokens[1].name: is there twice",
 		],
+		[
+			"a token twice, written in another case",
+			[
+				{ hash, name: "x", role: "viewer" },
+				{ hash: hash.toUpperCase(), name: "y", role: "admin" },
+			],
+			"tokens[1].hash: is there twice",
+		],
 	])("%s is told by its place", async (_, entries, problem) => {
 		const env = await write(JSON.stringify(entries));
 		const message = complaint(env);
@@ -227,7 +241,8 @@ describe("the file of tokens", () => {
 });
 
 test("passwords are taken out of store URLs", () => {
-	expect(withoutPassword("valkey://user:pa:ss@host:6379/1")).toBe("valkey://user:***@host:6379/1");
+	expect(withoutPassword("valkey://user:pa:ss@host:6379/1")).toBe("valkey://***@host:6379/1");
+	expect(withoutPassword("valkey://only-a-password@host?cluster=true")).toBe("valkey://***@host?cluster=true");
 	expect(withoutPassword("sqlite:./a:b@c.db")).toBe("sqlite:./a:b@c.db");
 });
 

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
 import { Stage } from "../cli/stage.ts";
 import { Program } from "./processes.ts";
-import { blockAfter, loosely, shellSteps } from "./readme-blocks.ts";
+import { blockAfter, loosely, type ShellStep, shellSteps } from "./readme-blocks.ts";
 import { storeBeds } from "./store-beds.ts";
 
 const run = promisify(execFile);
@@ -241,19 +241,35 @@ describe("the README's terminals", () => {
 
 			const steps = shellSteps(blockAfter(readme, "terminal: shell"));
 			expect(steps.length).toBeGreaterThan(5);
-			const END = "=== end of a step ===";
-			const script = steps.map(({ command }) => `${command} 2>&1\necho "${END}"`).join("\n");
-			const shell = inTerminal(script.replaceAll("http://127.0.0.1:9090", url), { FF_URL: url });
-			expect(await shell.ended()).toBe(0);
-			const printed = shell.out.split(`${END}\n`);
-			for (const [n, { command, shown }] of steps.entries()) expect(printed[n], command).toMatch(loosely(shown));
+			await followSteps(steps, url);
 		},
 	);
+
+	test("the worker's part by hand, as docs/http-api.md shows it", async () => {
+		const page = await readFile(join(root, "docs/http-api.md"), "utf8");
+		const server = staysInTerminal("npx flowfabric serve", { FF_STORE: "memory:", FF_LISTEN_ADDR: "127.0.0.1:0" });
+		const [url] = await server.says(/http:\/\/127\.0\.0\.1:\d+/);
+		const blocks = ["a worker by hand", "claim", "renew", "complete"].map((name) => `terminal: ${name}`);
+		await followSteps(
+			blocks.flatMap((label) => shellSteps(blockAfter(page, label))),
+			url,
+		);
+	});
+
+	/** Types what a page shows into one shell, and compares what it prints. */
+	async function followSteps(steps: readonly ShellStep[], url: string): Promise<void> {
+		const END = "=== end of a step ===";
+		const script = steps.map(({ command }) => `${command} 2>&1\necho "${END}"`).join("\n");
+		const shell = inTerminal(script.replaceAll("http://127.0.0.1:9090", url), { FF_URL: url });
+		expect(await shell.ended()).toBe(0);
+		const printed = shell.out.split(`${END}\n`);
+		for (const [n, { command, shown }] of steps.entries()) expect(printed[n], command).toMatch(loosely(shown));
+	}
 
 	test("every npm script it names is there", async () => {
 		const readme = await readFile(join(root, "README.md"), "utf8");
 		const { scripts } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { scripts: object };
-		const named = [...readme.matchAll(/^npm (?:run )?([a-z]+)/gm)].map(([, name]) => name);
+		const named = [...readme.matchAll(/^npm (?:run )?(?!install )([a-z]+)/gm)].map(([, name]) => name);
 		expect(named).toContain("start");
 		expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named));
 	});

@@ -211,6 +211,10 @@ test("bad settings stop the start by their name", async () => {
 		[{ tokens: [entry("a", "viewer"), { ...entry("b", "viewer"), role: "root" as never }] }, "tokens[1].role"],
 		[{ tokens: [entry("a", "viewer", "a b")] }, "tokens[0].namespace"],
 		[{ tokens: [entry("a", "viewer"), entry("a", "admin")] }, "tokens"],
+		[
+			{ tokens: [entry("a", "viewer"), { ...entry("b", "admin"), hash: entry("a", "viewer").hash.toUpperCase() }] },
+			"tokens",
+		],
 		[{ host: "no.such.host.invalid." }, "host"],
 	];
 	for (const [options, field] of bad) {

@@ -75,7 +75,7 @@ test("bodies over the limit of their route are payload_too_large with limit and 
 	}
 	const { socket, heard, closed } = stand.socket();
 	socket.write(
-		"POST /v1/executions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"POST /v1/executions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
 	);
 	const chunk = " ".repeat(64 * 1024);
 	for (let n = 0; n < 25; n++) socket.write(`${chunk.length.toString(16)}\r\n${chunk}\r\n`);
@@ -100,7 +100,7 @@ test("a request that is cut short makes nothing and holds nothing up", async () 
 	const stand = await Stand.open();
 	const { socket, closed } = stand.socket();
 	socket.write(
-		'POST /v1/executions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"kind":',
+		'POST /v1/executions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"kind":',
 	);
 	socket.end();
 	await closed;
@@ -110,8 +110,8 @@ test("a request that is cut short makes nothing and holds nothing up", async () 
 test("heads and bodies that trickle in are cut with request_timeout", async () => {
 	const stand = await Stand.open({ requestTimeoutMs: 200 });
 	for (const begun of [
-		"GET /v1/executions HTTP/1.1\r\nHost: x\r\nX-Slow:",
-		"POST /v1/executions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+		"GET /v1/executions HTTP/1.1\r\nHost: localhost\r\nX-Slow:",
+		"POST /v1/executions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
 	]) {
 		const { socket, heard, closed } = stand.socket();
 		socket.write(begun);
@@ -123,7 +123,7 @@ test("heads and bodies that trickle in are cut with request_timeout", async () =
 
 test("what is not HTTP, and heads that are too long, get an answer in the same form", async () => {
 	const stand = await Stand.open();
-	for (const sent of ["HELLO\r\n\r\n", `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${"x".repeat(20_000)}\r\n\r\n`]) {
+	for (const sent of ["HELLO\r\n\r\n", `GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: ${"x".repeat(20_000)}\r\n\r\n`]) {
 		const { socket, heard, closed } = stand.socket();
 		socket.write(sent);
 		await closed;

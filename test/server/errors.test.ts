@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../src/contract/clock.ts";
 import { FlowFabricError } from "../../src/contract/errors.ts";
 import { ERRORS, type ErrorCode } from "../../src/kernel/errors.ts";
+import { ACCESS } from "../../src/server/access.ts";
 import { Stand } from "./stand.ts";
 
 /** By this clock an hour has passed whenever it is looked at: nothing is tried a second time. */
@@ -111,4 +112,23 @@ test("a path that cannot be decoded is refused in the same form", async () => {
 	const stand = await Stand.open();
 	const { status, json } = await stand.call("GET", "/v1/executions/%ff");
 	expect([status, json.error.code]).toEqual([400, "invalid_input"]);
+});
+
+test("a path of any length and form is answered by name, on every route", async () => {
+	const stand = await Stand.open({ docs: true });
+	const parts = ["x".repeat(3000), "x".repeat(5000), "%00", "..%5c..%5cpackage.json", "%2e%2e", "__proto__", "%20"];
+	const statuses = new Set<number>();
+	for (const name of Object.keys(ACCESS).filter((name) => name.includes(":") && !name.includes("notices"))) {
+		const [method = "", path = ""] = name.split(" ");
+		const body = method === "GET" || method === "DELETE" ? undefined : {};
+		for (const part of parts) {
+			const reply = await stand.call(method, path.replace(/:\w+/g, part), { body });
+			expect([name, part.slice(0, 20), reply.status < 500]).toEqual([name, part.slice(0, 20), true]);
+			statuses.add(reply.status);
+		}
+	}
+	expect(statuses).toContain(400);
+	for (const path of ["/docs/static/..%5c..%5cpackage.json", "/docs/static/%2e%2e%5c", "/docs/static/x"])
+		expect([path, (await stand.call("GET", path)).status]).toEqual([path, 404]);
+	expect(stand.log.filter(({ msg }) => msg === "a call failed inside")).toEqual([]);
 });

@@ -135,7 +135,7 @@ test("a reader that stops reading holds up nobody, and is given everything when 
 	const events: StreamEvent[] = [];
 	const reader = new SseReader((event) => events.push(event));
 	socket.removeAllListeners("data");
-	socket.write(`GET ${tail} HTTP/1.0\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n`);
+	socket.write(`GET ${tail} HTTP/1.0\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n`);
 	await until(async () => (await inPool(stand, "stream_tails")) === 1);
 	socket.pause();
 	const expected: string[] = [];
@@ -173,7 +173,7 @@ test("a poll whose caller goes away ends", async () => {
 	const stand = await Stand.open();
 	const { tail } = await held(stand);
 	const { socket } = stand.socket();
-	socket.write(`GET ${tail}?waitMs=30000 HTTP/1.1\r\nHost: x\r\n\r\n`);
+	socket.write(`GET ${tail}?waitMs=30000 HTTP/1.1\r\nHost: localhost\r\n\r\n`);
 	await until(async () => (await inPool(stand, "stream_ops")) === 1);
 	socket.destroy();
 	await until(async () => (await inPool(stand, "stream_ops")) === 0);
@@ -182,7 +182,7 @@ test("a poll whose caller goes away ends", async () => {
 /** The lines of a stream as they come, until it is cut. */
 function rawTail(stand: Stand, path: string, headers = "") {
 	const { socket, heard } = stand.socket();
-	socket.write(`GET ${path} HTTP/1.0\r\nHost: x\r\nAccept: text/event-stream\r\n${headers}\r\n`);
+	socket.write(`GET ${path} HTTP/1.0\r\nHost: localhost\r\nAccept: text/event-stream\r\n${headers}\r\n`);
 	const body = () => heard().split("\r\n\r\n").slice(1).join("");
 	return { body, cut: () => socket.destroy() };
 }

@@ -34,6 +34,68 @@ test("other origins are let in only when configured", async () => {
 	expect(other.headers.get("access-control-allow-origin")).not.toBe("https://evil.example");
 });
 
+test("without tokens only names of this machine are answered, whatever a name elsewhere was made to point to", async () => {
+	const stand = await Stand.open();
+	const statusFor = async (host: string) => {
+		const { socket, heard, closed } = stand.socket();
+		socket.write(`GET /v1/lanes HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+		await closed;
+		return heard().slice("HTTP/1.1 ".length, "HTTP/1.1 200".length);
+	};
+	for (const host of ["localhost", "LOCALHOST:9090", "127.0.0.1:80", "127.9.9.9", "[::1]:9090", "app.localhost"])
+		expect([host, await statusFor(host)]).toEqual([host, "200"]);
+	for (const host of [
+		"evil.example",
+		"evil.example:9090",
+		"10.0.0.1",
+		"localhost.evil.example",
+		"127.0.0.1.evil.example",
+	])
+		expect([host, await statusFor(host)]).toEqual([host, "403"]);
+	const guarded = await Stand.open({ tokens: [entry("ada", "admin")] });
+	const headers = { authorization: `Bearer ${tokenOf("ada")}` };
+	expect(
+		(await guarded.call("GET", "/v1/lanes", { headers: { ...headers, origin: "https://evil.example" } })).status,
+	).toBe(200);
+});
+
+test("without tokens a page of another site can change nothing and read nothing", async () => {
+	const stand = await Stand.open({ docs: true, corsOrigins: ["https://app.example"] });
+	const from = async (origin: string, method: string, path: string) =>
+		(await stand.call(method, path, { headers: { origin }, ...(method === "POST" ? { body: {} } : undefined) })).status;
+	for (const [method, path] of [
+		["POST", "/v1/lanes/default/pause"],
+		["GET", "/v1/executions"],
+		["GET", "/docs"],
+		["GET", "/nowhere"],
+	] as const) {
+		for (const origin of ["https://evil.example", "null", "http://localhost:1", `${stand.server.address}0`])
+			expect([origin, path, await from(origin, method, path)]).toEqual([origin, path, 403]);
+	}
+	expect((await stand.call("GET", "/v1/lanes")).json.lanes).toEqual([]);
+	for (const origin of ["https://app.example", stand.server.address])
+		expect(await from(origin, "POST", "/v1/lanes/default/pause")).toBe(200);
+});
+
+test("what a tenant stored never becomes a page, and no reply is sniffed", async () => {
+	const stand = await Stand.open({ docs: true });
+	const page = Buffer.from("<script>alert(1)</script>").toString("base64");
+	const body = { kind: "page", inputBase64: page, contentType: "text/html" };
+	const { id } = (await stand.call("POST", "/v1/executions", { body })).json;
+	const { headers } = await stand.call("GET", `/v1/executions/${id}/input`);
+	expect(headers.get("content-type")).toBe("text/html");
+	expect(headers.get("content-disposition")).toBe("attachment");
+	expect(headers.get("content-security-policy")).toContain("default-src 'none'");
+	for (const path of ["/docs", "/docs/page.css", "/nowhere", "/healthz", "/openapi.json"]) {
+		const reply = await stand.call("GET", path);
+		expect([path, reply.headers.get("x-content-type-options")]).toEqual([path, "nosniff"]);
+		expect([path, reply.headers.get("content-security-policy")]).toEqual([
+			path,
+			expect.stringContaining("frame-ancestors"),
+		]);
+	}
+});
+
 test("the log has one start line, a debug line per claim, none per call, and no secret or payload", async () => {
 	const stand = await Stand.open({ tokens: [entry("ada", "admin")], storeName: "memory:" });
 	const token = tokenOf("ada");

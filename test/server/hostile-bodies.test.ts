@@ -211,7 +211,7 @@ test("only so many bodies over 4 MiB are taken at once, said or streamed; one mo
 		pool: () => stand.call("GET", "/metrics").then(({ text }) => /large_bodies"} (\d+)/.exec(text)?.[1]),
 	};
 	const large = `{"items":[${" ".repeat(5 * MB)}]}`;
-	const head = "POST /v1/executions/batch HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
+	const head = "POST /v1/executions/batch HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
 	const refused = { status: 429, json: { error: { code: "too_many_requests", retryable: true } } };
 	const begin = [
 		`${head}Content-Length: ${large.length}\r\n\r\n{"items":[`,

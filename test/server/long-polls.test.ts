@@ -5,7 +5,7 @@ const claimBody = { workerId: "w", instanceId: "w-1", waitMs: 30_000 };
 
 const post = (path: string, body: unknown): string => {
 	const text = JSON.stringify(body);
-	return `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
+	return `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
 };
 
 const waiting = (stand: Stand, pool: string) => async () => {
@@ -121,7 +121,7 @@ test("a place in a pool is free again once its caller is gone", async () => {
 	const { id } = await stand.held();
 	for (let n = 0; n < 3; n++) {
 		const { socket } = stand.socket();
-		socket.write(`GET /v1/executions/${id}/wait HTTP/1.1\r\nHost: x\r\n\r\n`);
+		socket.write(`GET /v1/executions/${id}/wait HTTP/1.1\r\nHost: localhost\r\n\r\n`);
 		await until(waiting(stand, "waits"));
 		socket.destroy();
 		await until(idle(stand, "waits"));

@@ -249,6 +249,22 @@ test("metrics are for loopback; behind a proxy a token that may read is needed, 
 	expect((await open.call("GET", "/metrics", { headers: forwarded })).status).toBe(200);
 });
 
+test("a token that is bound to a namespace is told of nothing else", async () => {
+	const tokens = [entry("all", "admin"), entry("ada", "operator", "a")];
+	const stand = await Stand.open({ tokens });
+	for (const namespace of ["a", "b"]) {
+		const body = { kind: "job", namespace, lane: `lane-of-${namespace}` };
+		await stand.call("POST", "/v1/executions", { token: tokenOf("all"), body });
+	}
+	const { status, text } = await stand.call("GET", "/metrics", { token: tokenOf("ada") });
+	expect(status).toBe(200);
+	expect(text).toContain('flowfabric_queue_depth{namespace="a",lane="lane-of-a",state="waiting"} 1');
+	expect(text).not.toMatch(/lane-of-b|namespace="b"|commands_total|process_/);
+	expect((await stand.call("GET", "/metrics", { token: tokenOf("all") })).text).toContain("lane-of-b");
+	const scanners = await stand.call("GET", "/v1/admin/scanners", { token: tokenOf("ada") });
+	expect(scanners).toMatchObject({ status: 403, json: { error: { code: "forbidden" } } });
+});
+
 test("health is open, readiness follows the store", async () => {
 	const stand = await Stand.open({ tokens: [entry("ada", "viewer")] });
 	expect(await stand.call("GET", "/healthz")).toMatchObject({ status: 200, json: { status: "ok" } });

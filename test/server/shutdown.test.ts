@@ -86,10 +86,10 @@ test("a call that comes while the server closes is refused as shutting_down", as
 	const other = await Stand.open({ backendFor: (caller) => ({ ...stand.backend.as(caller), executions: slow }) });
 	socketTraffic.servedAt(other.server.address);
 	const { socket, heard, closed } = other.socket();
-	socket.write("GET /v1/executions/x/attempts HTTP/1.1\r\nHost: x\r\n\r\n");
+	socket.write("GET /v1/executions/x/attempts HTTP/1.1\r\nHost: localhost\r\n\r\n");
 	await until(() => began);
 	const closing = other.server.close();
-	socket.write("GET /v1/executions HTTP/1.1\r\nHost: x\r\n\r\n");
+	socket.write("GET /v1/executions HTTP/1.1\r\nHost: localhost\r\n\r\n");
 	await until(() => !socketTraffic.busy);
 	goOn();
 	await Promise.all([closing, closed]);

@@ -17,8 +17,12 @@ import { unknownVariables } from "../settings/unknown-variables.ts";
 import { askedToStop, closeInTime } from "../stopping.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** A demonstration is to be looked at, so its server logs only what somebody should look at. */
-const DEV_SETTINGS = { ...SERVER_SETTINGS, logLevel: { ...SERVER_SETTINGS.logLevel, byDefault: "warn" } } as const;
+/** A demonstration keeps its samples out of the file of `serve`, and logs only warnings: it is there to be watched. */
+const DEV_SETTINGS = {
+	...SERVER_SETTINGS,
+	store: { ...SERVER_SETTINGS.store, byDefault: "sqlite:./flowfabric-dev.db" },
+	logLevel: { ...SERVER_SETTINGS.logLevel, byDefault: "warn" },
+} as const;
 
 export function addDev(program: Command, context: CommandContext): void {
 	const command = program

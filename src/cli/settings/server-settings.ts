@@ -2,6 +2,7 @@ import { SECRET_ALLOWED, SECRET_HEX } from "../../contract/keys.ts";
 import { PUBLIC_URL_ALLOWED, publicUrl } from "../../contract/public-url.ts";
 import { LISTEN_ALLOWED, listenAddress } from "../../hosting/listen-address.ts";
 import { isStoreUrl, STORE_URLS } from "../../store/open.ts";
+import { shownUrl } from "../../store/shown-url.ts";
 import type { Setting } from "./setting.ts";
 import { readTokensFile } from "./tokens-file.ts";
 import { listOf, oneOf, origins, token, truth, wholeNumber } from "./values.ts";
@@ -20,6 +21,7 @@ export const SERVER_SETTINGS = {
 		about: "the store that keeps everything",
 		byDefault: "sqlite:./flowfabric.db",
 		allowed: `must be ${STORE_URLS}`,
+		shown: shownUrl,
 		parse: (text: string) => (isStoreUrl(text) ? text : undefined),
 	},
 	listen: {

@@ -13,6 +13,8 @@ export interface Setting<T> {
 	/** Ends the sentence "FF_X: …". */
 	allowed: string;
 	secret?: true;
+	/** What may be shown of a text that is not allowed; all of it unless told otherwise. */
+	shown?(text: string): string;
 	/** The value, or undefined when the text is not allowed. */
 	parse(text: string): T | undefined;
 }
@@ -60,10 +62,8 @@ function readSetting<T>(setting: Setting<T>, flags: object, env: Environment): T
 	if (text === undefined) return undefined;
 	const value = setting.parse(text);
 	if (value !== undefined) return value;
-	throw new SettingError(
-		source,
-		setting.secret ? setting.allowed : `${setting.allowed}, got ${JSON.stringify(withoutPassword(text))}`,
-	);
+	const { secret, allowed, shown = withoutPassword } = setting;
+	throw new SettingError(source, secret ? allowed : `${allowed}, got ${JSON.stringify(shown(text))}`);
 }
 
 /** An empty variable counts as not set, as in `FF_STORE= flowfabric serve`. */

@@ -47,8 +47,9 @@ export function readTokensFile(path: string): TokenEntry[] {
 		for (const field of ["hash", "name"] as const) {
 			const seen = new Set<string>();
 			for (const [n, each] of tokens.entries()) {
-				if (seen.has(each[field])) throw refuse(`tokens[${n}].${field}: is there twice`);
-				seen.add(each[field]);
+				const value = field === "hash" ? each.hash.toLowerCase() : each.name;
+				if (seen.has(value)) throw refuse(`tokens[${n}].${field}: is there twice`);
+				seen.add(value);
 			}
 		}
 		return tokens;

@@ -28,6 +28,7 @@ export class LocalAdmin implements AdminCalls {
 	async scanners(): Promise<ScannersReply> {
 		const { engine } = this.#session;
 		engine.refuseIfClosed();
+		this.#refuseBound("the engine's duties concern every namespace");
 		const restrictedTo = engine.scannerFilter && restrictionOf(engine.scannerFilter);
 		return { scanners: engine.duties.rows(engine.parked), ...(restrictedTo ? { restrictedTo } : undefined) };
 	}

@@ -17,6 +17,20 @@ function add(element, children) {
 /** Codes of errors would fill the screen. */
 const MOST_VALUES = 12;
 
+/** Part of the description with what it refers to in place of the references. */
+function writtenOut(part, whole) {
+	if (Array.isArray(part)) return part.map((item) => writtenOut(item, whole));
+	if (typeof part !== "object" || part === null) return part;
+	if (part.$ref) {
+		const names = part.$ref.split("/").slice(1);
+		return writtenOut(
+			names.reduce((at, name) => at[name], whole),
+			whole,
+		);
+	}
+	return Object.fromEntries(Object.entries(part).map(([name, item]) => [name, writtenOut(item, whole)]));
+}
+
 /** A schema in a few words. */
 function typeOf(schema) {
 	if (schema.const !== undefined) return JSON.stringify(schema.const);
@@ -86,7 +100,8 @@ function answersOf(responses) {
 			"div",
 			{},
 			make("p", {}, make("code", {}, status), ` ${description ?? ""}${kinds ? ` (${kinds})` : ""}`),
-			schema && tableOf(fieldsOf(schema)),
+			// Refusals have one form, which their message explains.
+			schema && status.startsWith("2") ? tableOf(fieldsOf(schema)) : undefined,
 		);
 	});
 }
@@ -148,8 +163,8 @@ function pretty(text) {
 }
 
 /** What is in it is made when it is opened: there are a hundred calls. */
-function operation(method, path, described) {
-	const { summary = "", description, parameters = [], requestBody, responses, operationId } = described;
+function operation(method, path, described, whole) {
+	const { summary = "", description, operationId } = described;
 	const details = make(
 		"details",
 		{ id: operationId ?? `${method}-${path}` },
@@ -157,6 +172,7 @@ function operation(method, path, described) {
 	);
 	details.addEventListener("toggle", () => {
 		if (details.childElementCount > 1) return;
+		const { parameters = [], requestBody, responses } = writtenOut(described, whole);
 		const asked = parameters.map(({ name, required, schema = {}, description: about }) => ({
 			path: name,
 			field: about === undefined ? schema : { ...schema, description: about },
@@ -176,7 +192,8 @@ function operation(method, path, described) {
 	return details;
 }
 
-function show({ info, tags = [], paths }) {
+function show(whole) {
+	const { info, tags = [], paths } = whole;
 	byId("version").textContent = info.version;
 	byId("about").textContent = info.description ?? "";
 	const areas = new Map(tags.map(({ name, description }) => [name, { description, calls: [] }]));
@@ -184,7 +201,7 @@ function show({ info, tags = [], paths }) {
 		for (const [method, described] of Object.entries(methods)) {
 			const area = described.tags?.[0] ?? "other";
 			if (!areas.has(area)) areas.set(area, { calls: [] });
-			areas.get(area).calls.push(operation(method, path, described));
+			areas.get(area).calls.push(operation(method, path, described, whole));
 		}
 	const sections = [...areas]
 		.filter(([, { calls }]) => calls.length > 0)

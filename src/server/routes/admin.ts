@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { backupRequest, rotateSecretRequest } from "../../contract/keys.ts";
 import * as replies from "../../contract/replies/admin.ts";
 import { onBackup, onKeyring } from "../audit.ts";
+import { tenantOf } from "../auth.ts";
 import type { ServerContext } from "../server-context.ts";
 import { inArea, orEmpty, type Route } from "./route.ts";
 
@@ -36,22 +37,17 @@ export function adminRoutes(context: ServerContext): Route[] {
 }
 
 /** Sent as it is read, as fast as the reader takes it. Cut off, it lacks its last line, which says how much there was. */
-async function backup(
-	context: ServerContext,
-	{ principal, body }: FastifyRequest,
-	reply: FastifyReply,
-): Promise<FastifyReply> {
-	const lines = principal.backend.admin.backup(orEmpty(body))[Symbol.asyncIterator]();
-	const pool = context.pools.backups;
-	pool.take();
+async function backup(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+	const lines = request.principal.backend.admin.backup(orEmpty(request.body))[Symbol.asyncIterator]();
+	const place = context.pools.backups.take(tenantOf(request));
 	try {
 		// Whatever is wrong shows with the first line, while there is still a status to refuse with.
 		const first = await lines.next();
 		const text = Readable.from(endedLines(first, lines), { objectMode: false });
-		text.once("close", () => pool.give());
+		text.once("close", () => place.give());
 		return reply.type("application/x-ndjson; charset=utf-8").send(text);
 	} catch (error) {
-		pool.give();
+		place.give();
 		throw error;
 	}
 }

@@ -5,6 +5,7 @@ import { eventsRequest, MAX_POLL_MS } from "../../contract/executions.ts";
 import { integer } from "../../contract/fields.ts";
 import { Type } from "../../contract/schema.ts";
 import { shape } from "../../contract/validate.ts";
+import { tenantOf } from "../auth.ts";
 import { refusePaging } from "../event-pages.ts";
 import { waiting } from "../pending-call.ts";
 import { readQuery } from "../query.ts";
@@ -60,8 +61,9 @@ export async function follow(context: ServerContext, request: FastifyRequest, re
 	const { executions } = request.principal.backend;
 	// Refused before the stream begins, while there is still a status to refuse with.
 	await executions.events(idOf(request), { limit: 1, ...(from === undefined ? undefined : { cursor: from }) });
-	context.pools.event_tails.take();
+	const place = context.pools.event_tails.take(tenantOf(request));
 	const tail = new Tail(reply, context.tails);
+	place.makeRoom = () => tail.yieldPlace();
 	try {
 		const options: FollowOptions = {
 			signal: tail.signal,
@@ -77,6 +79,6 @@ export async function follow(context: ServerContext, request: FastifyRequest, re
 	} catch (error) {
 		tail.end(error instanceof FlowFabricError ? error : new FlowFabricError("internal"));
 	} finally {
-		context.pools.event_tails.give();
+		place.give();
 	}
 }

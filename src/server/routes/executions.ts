@@ -1,4 +1,4 @@
-import type { FastifyReply } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { errorBody, FlowFabricError } from "../../contract/errors.ts";
 import * as shapes from "../../contract/executions.ts";
 import { eventPage } from "../../contract/replies/events.ts";
@@ -11,6 +11,7 @@ import { BODY_LIMIT, JOINT_LIMIT } from "../bodies.ts";
 import { answerJointly } from "../joint-bodies.ts";
 import { readQuery } from "../query.ts";
 import type { ServerContext } from "../server-context.ts";
+import { sendList } from "../streamed-list.ts";
 import { withTrace } from "../submitted-trace.ts";
 import { events, follow, wait, waitInQuery, waitQuery, wantsStream } from "./execution-waits.ts";
 import { idOf, inArea, type Route } from "./route.ts";
@@ -58,7 +59,7 @@ export function executionRoutes(context: ServerContext): Route[] {
 			summary: "List executions, newest first",
 			query: shapes.listRequest,
 			replies: { 200: replies.executionPage },
-			handle: (request) => request.principal.backend.executions.list(readQuery(request.query, shapes.listRequest)),
+			handle: (request, reply) => list(request, reply),
 		},
 		{
 			name: "GET /v1/executions/:id",
@@ -132,6 +133,17 @@ export function executionRoutes(context: ServerContext): Route[] {
 	]);
 }
 
+function list(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+	const { limit = 100, cursor, ...filter } = readQuery(request.query, shapes.listRequest);
+	return sendList(reply, { name: "executions", limit, cursor }, async (portion, from) => {
+		const page = { ...filter, limit: portion, ...(from === undefined ? undefined : { cursor: from }) };
+		const { executions, nextCursor } = await request.principal.backend.executions.list(page);
+		return { items: executions, nextCursor };
+	});
+}
+
+/** Under the type its writer gave, which may be a page's: a browser saves it and never shows it. */
 function sendBytes(reply: FastifyReply, { bytes, contentType }: Bytes): FastifyReply {
+	reply.header("content-disposition", "attachment");
 	return reply.type(contentType).send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 }

@@ -11,6 +11,7 @@ import type { ClaimedExecution, CompletedItem } from "../../contract/replies.ts"
 import { Type } from "../../contract/schema.ts";
 import { recordStepRequest } from "../../contract/steps.ts";
 import * as shapes from "../../contract/worker-protocol.ts";
+import { tenantOf } from "../auth.ts";
 import { BODY_LIMIT, FAIL_LIMIT, JOINT_LIMIT, RENEW_LIMIT } from "../bodies.ts";
 import { answerJointly } from "../joint-bodies.ts";
 import { ifUndelivered, PendingCall } from "../pending-call.ts";
@@ -176,21 +177,30 @@ async function grant(context: ServerContext, request: FastifyRequest, reply: Fas
 	const body = request.body as { waitMs?: unknown } | undefined;
 	const how = { isFirst: isFirstTry(request) };
 	if (!body?.waitMs) return { grant: await leases.grant(body as never, undefined, how) };
-	const pool = context.pools.claims;
-	pool.take();
-	const call = new PendingCall(reply, context.waiting);
+	return { grant: await inPool(context, reply, (signal) => leases.grant(body as never, signal, how)) };
+}
+
+/** A call that waits for work; when it is called off there is none. */
+async function inPool<T>(
+	{ pools, waiting }: ServerContext,
+	reply: FastifyReply,
+	wait: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+	const place = pools.claims.take(tenantOf(reply.request));
+	const call = new PendingCall(reply, waiting);
+	place.makeRoom = () => call.end("crowded");
 	try {
-		return { grant: await leases.grant(body as never, call.signal, how) };
+		return await wait(call.signal);
 	} finally {
 		call.leave();
-		pool.give();
+		place.give();
 	}
 }
 
 const isFirstTry = ({ headers }: FastifyRequest): boolean => headers[shapes.TRY_HEADER] === "1";
 
 async function claim(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-	const { log, metrics, pools } = context;
+	const { log, metrics } = context;
 	const { leases } = request.principal.backend;
 	const body = request.body as { waitMs?: unknown } | undefined;
 	let searched = { probed: 0, skipped: 0 };
@@ -202,16 +212,7 @@ async function claim(context: ServerContext, request: FastifyRequest, reply: Fas
 	let executions: ClaimedExecution[] | undefined;
 	try {
 		if (!body?.waitMs) executions = await leases.claim(body as never, undefined, how);
-		else {
-			pools.claims.take();
-			const call = new PendingCall(reply, context.waiting);
-			try {
-				executions = await leases.claim(body as never, call.signal, how);
-			} finally {
-				call.leave();
-				pools.claims.give();
-			}
-		}
+		else executions = await inPool(context, reply, (signal) => leases.claim(body as never, signal, how));
 	} finally {
 		const ms = performance.now() - began;
 		metrics.claim(!executions ? "refused" : executions.length > 0 ? "hit" : "empty", ms);
@@ -252,8 +253,7 @@ function handBackIfUndelivered(
 
 async function notices(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<void> {
 	const { instanceId } = request.params as { instanceId: string };
-	const pool = context.pools.notice_tails;
-	pool.take();
+	const place = context.pools.notice_tails.take(tenantOf(request));
 	const queued: unknown[] = [];
 	let tail: Tail | undefined;
 	// Listening begins before the reader is told that it does.
@@ -261,10 +261,12 @@ async function notices(context: ServerContext, request: FastifyRequest, reply: F
 		if (tail) tail.send(notice.type, notice);
 		else queued.push(notice);
 	});
-	tail = new Tail(reply, context.tails);
+	const open = new Tail(reply, context.tails);
+	tail = open;
+	place.makeRoom = () => open.yieldPlace();
 	for (const notice of queued) tail.send((notice as { type: string }).type, notice);
 	const { signal } = tail;
 	if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
 	stop();
-	pool.give();
+	place.give();
 }

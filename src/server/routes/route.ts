@@ -10,7 +10,6 @@ import type { Audit } from "../audit.ts";
 import { type Principal, refuseOtherRoles, type TokenBook } from "../auth.ts";
 import { CONTROL_LIMIT } from "../bodies.ts";
 import { holdLargeBodies, LARGE_BODY } from "../large-bodies.ts";
-import { describeRoute } from "../openapi.ts";
 import { refuseQuery } from "../query.ts";
 import type { ServerContext } from "../server-context.ts";
 
@@ -68,8 +67,7 @@ export function addRoutes(
 	routes: readonly Route[],
 ): void {
 	for (const route of routes) {
-		const roles: readonly Role[] | typeof OPEN | undefined = ACCESS[route.name];
-		if (!roles) throw new TypeError(`${route.name} is not in the table of access`);
+		const roles = rolesOf(route);
 		if (isAudited(route.name) !== (route.audit !== undefined))
 			throw new TypeError(`${route.name} must ${route.audit ? "not " : ""}leave an audit line`);
 		const [method = "", url = ""] = route.name.split(" ");
@@ -82,7 +80,6 @@ export function addRoutes(
 			url,
 			bodyLimit,
 			...(bodyLimit > LARGE_BODY ? { preParsing: holdLargeBodies(pools.large_bodies) } : undefined),
-			schema: describeRoute(route, roles === OPEN ? undefined : roles),
 			onRequest(request, _reply, done) {
 				try {
 					if (roles !== OPEN) {
@@ -103,6 +100,13 @@ export function addRoutes(
 			handler: route.audit === undefined ? handle : audited(handle, route.audit, context),
 		});
 	}
+}
+
+/** Who may call a route. */
+export function rolesOf({ name }: Route): readonly Role[] | typeof OPEN {
+	const roles: readonly Role[] | typeof OPEN | undefined = ACCESS[name];
+	if (!roles) throw new TypeError(`${name} is not in the table of access`);
+	return roles;
 }
 
 export const instanceOf = (request: FastifyRequest): string => (request.params as { instanceId: string }).instanceId;

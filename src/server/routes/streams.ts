@@ -3,6 +3,7 @@ import { FlowFabricError } from "../../contract/errors.ts";
 import * as replies from "../../contract/replies/streams.ts";
 import type { FramePage } from "../../contract/replies.ts";
 import * as shapes from "../../contract/streams.ts";
+import { tenantOf } from "../auth.ts";
 import { BODY_LIMIT } from "../bodies.ts";
 import { invalid } from "../errors.ts";
 import { waiting } from "../pending-call.ts";
@@ -29,7 +30,7 @@ export function streamRoutes(context: ServerContext): Route[] {
 			query: shapes.readFramesRequest,
 			replies: { 200: replies.framePage },
 			handle: (request) =>
-				pooled(context, () =>
+				pooled(context, request, () =>
 					request.principal.backend.streams.read(
 						idOf(request),
 						attemptOf(request),
@@ -62,12 +63,12 @@ function attemptOf({ params }: FastifyRequest): number {
 	return Number(n);
 }
 
-async function pooled<T>({ pools }: ServerContext, call: () => Promise<T>): Promise<T> {
-	pools.stream_ops.take();
+async function pooled<T>({ pools }: ServerContext, request: FastifyRequest, call: () => Promise<T>): Promise<T> {
+	const place = pools.stream_ops.take(tenantOf(request));
 	try {
 		return await call();
 	} finally {
-		pools.stream_ops.give();
+		place.give();
 	}
 }
 
@@ -91,15 +92,16 @@ async function follow(context: ServerContext, request: FastifyRequest, reply: Fa
 	const named = typeof seen === "string" && seen !== "" ? seen : after;
 	const { streams } = request.principal.backend;
 	const [id, attempt] = [idOf(request), attemptOf(request)];
-	context.pools.stream_tails.take();
+	const place = context.pools.stream_tails.take(tenantOf(request));
 	try {
 		// Refused before the stream begins, while there is still a status to refuse with. The end is fixed here: to a reader
 		// that comes back it would be another.
 		const { after: end } = await streams.tail(id, attempt, { ...options(named), limit: 1 });
 		const tailing = new Tail(reply, context.tails, end);
+		place.makeRoom = () => tailing.yieldPlace();
 		await sendPages(tailing, streams.follow(id, attempt, { ...options(end ?? named), signal: tailing.signal }));
 	} finally {
-		context.pools.stream_tails.give();
+		place.give();
 	}
 }
 

@@ -14,7 +14,7 @@ const UNFIT: readonly [what: string, value: unknown, field: string, problem: str
 	["a hole in a list", new Array(1), "input[0]", "undefined is not JSON"],
 	["a Map", { byId: new Map([["a", 1]]) }, "input.byId", "a Map is not JSON"],
 	["a Set", { "tags of it": new Set(["a"]) }, 'input["tags of it"]', "a Set is not JSON"],
-	["a function", { then: { call: () => 1 } }, "input.then.call", "a function is not JSON"],
+	["a function", { step: { call: () => 1 } }, "input.step.call", "a function is not JSON"],
 	["a symbol", { mark: Symbol("x") }, "input.mark", "a symbol is not JSON"],
 	["a BigInt", { ids: [10n] }, "input.ids[0]", "a BigInt is not JSON"],
 	["an error", { cause: new Error("lost") }, "input.cause", "an Error is not JSON"],

@@ -1,0 +1,46 @@
+import { Readable } from "node:stream";
+import type { FastifyReply } from "fastify";
+
+/** Items read and written at a time: a reader that is slow, or stuck, holds no more of a list than these. */
+const AT_A_TIME = 50;
+
+interface Page<T> {
+	items: readonly T[];
+	nextCursor?: string | undefined;
+}
+
+interface Wanted {
+	/** What the list is called in the answer. */
+	name: string;
+	limit: number;
+	cursor?: string | undefined;
+}
+
+type ReadPage<T> = (limit: number, cursor: string | undefined) => Promise<Page<T>>;
+
+/** Answers with a page of a list, written as it is read and as fast as its reader takes it. */
+export async function sendList<T>(reply: FastifyReply, wanted: Wanted, read: ReadPage<T>): Promise<FastifyReply> {
+	// Whatever is wrong shows with the first items, while there is still a status to refuse with.
+	const first = await read(Math.min(AT_A_TIME, wanted.limit), wanted.cursor);
+	const text = Readable.from(pieces(first, wanted, read), { objectMode: false, highWaterMark: 64 * 1024 });
+	return reply.type("application/json; charset=utf-8").send(text);
+}
+
+async function* pieces<T>(first: Page<T>, { name, limit }: Wanted, read: ReadPage<T>): AsyncGenerator<string> {
+	let count = 0;
+	let page = first;
+	let text = `{${JSON.stringify(name)}:[`;
+	for (;;) {
+		for (const item of page.items) text += `${count++ === 0 ? "" : ","}${JSON.stringify(item)}`;
+		const { nextCursor } = page;
+		// Fewer than could have been: they are far apart, and to look on is another call's.
+		const isShort = page.items.length < Math.min(AT_A_TIME, limit - count + page.items.length);
+		if (nextCursor === undefined || count >= limit || isShort) {
+			yield `${text}]${nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(nextCursor)}`}}`;
+			return;
+		}
+		yield text;
+		text = "";
+		page = await read(Math.min(AT_A_TIME, limit - count), nextCursor);
+	}
+}
