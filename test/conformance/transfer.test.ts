@@ -264,7 +264,7 @@ it.each<[string, (lines: string[]) => string[], RegExp]>([
 	["empty", () => [], /ends after line 0/],
 	["without a header", (lines) => lines.slice(1), /^line 1: must be the header/],
 	["with two headers", (lines) => [...lines.slice(0, 3), ...lines], /^line 4: is a second header/],
-	["with a line missing", (lines) => lines.toSpliced(4, 1), /^line 37: the export had 14 records, but 13 came/],
+	["with a line missing", (lines) => lines.toSpliced(4, 1), /^line 37: the export had 14 records, but 13 were found/],
 	[
 		"with a line twice",
 		(lines) => lines.toSpliced(4, 0, lines[3] ?? ""),
