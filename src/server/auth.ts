@@ -2,6 +2,7 @@ import { hash, timingSafeEqual } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import type { Calls } from "../contract/backend.ts";
 import { FlowFabricError } from "../contract/errors.ts";
+import { DUTIES, type Duty } from "../kernel/timers.ts";
 import { ROLES, type Role } from "./access.ts";
 import { configError } from "./config-error.ts";
 import type { ServerCaller, ServerOptions, TokenEntry } from "./options.ts";
@@ -13,6 +14,17 @@ export interface Principal {
 	/** What its token is bound to, if it is. */
 	namespace?: string;
 	backend: Calls;
+	/** Whether a name is that of somebody else whose actions this one's tenant may see in its events. */
+	isTaken(name: string): boolean;
+}
+
+/** A worker acts under its instance's name: one that is a token's, or a duty's, would pass for it in events. */
+export function refuseBorrowedName({ principal }: FastifyRequest, instanceId: unknown): void {
+	if (typeof instanceId !== "string" || !principal.isTaken(instanceId)) return;
+	throw new FlowFabricError("invalid_input", {
+		message: `instanceId: ${JSON.stringify(instanceId)} is the name of somebody else who acts here; choose another`,
+		details: { field: "instanceId" },
+	});
 }
 
 /** Whose share of a pool a call takes: its namespace's, or that of a token which is bound to none. */
@@ -44,14 +56,27 @@ export class TokenBook {
 				role,
 				...(namespace === undefined ? undefined : { namespace }),
 				backend: backendFor(principalOf(name, namespace)),
+				isTaken: (other) => other !== name && this.#isTaken(other, namespace),
 			},
 		}));
-		if (entries.length === 0) this.#local = { name: "local", role: "admin", backend: backendFor(principalOf("local")) };
+		if (entries.length === 0) {
+			const backend = backendFor(principalOf("local"));
+			this.#local = { name: "local", role: "admin", backend, isTaken: () => false };
+		}
 	}
 
 	/** True when calls need a token. */
 	get guarded(): boolean {
 		return this.#local === undefined;
+	}
+
+	/** Tokens of other namespaces are no business of this one, and none it is told of. */
+	#isTaken(name: string, namespace: string | undefined): boolean {
+		if (DUTIES.includes(name as Duty)) return true;
+		return this.#entries.some(({ principal }) => {
+			const meets = namespace === undefined || principal.namespace === undefined || principal.namespace === namespace;
+			return meets && principal.name === name;
+		});
 	}
 
 	principalOf(request: FastifyRequest): Principal {

@@ -223,3 +223,28 @@ test("bad settings stop the start by their name", async () => {
 	const { server } = await Stand.open();
 	await expect(Stand.open({ port: server.port })).rejects.toMatchObject({ details: { field: "port" } });
 });
+
+test("a worker cannot act under the name of somebody else who acts in its namespace", async () => {
+	const tokens = [
+		entry("root", "admin"),
+		entry("wanda", "worker", "a"),
+		entry("ann", "operator", "a"),
+		entry("eve", "operator", "b"),
+	];
+	const stand = await Stand.open({ tokens });
+	const token = tokenOf("wanda");
+	const claimAs = (instanceId: string) =>
+		stand.call("POST", "/v1/claims", {
+			token,
+			body: { workerId: "w", instanceId, capabilities: [], lanes: ["default"] },
+		});
+	for (const name of ["root", "ann", "lease_expiry"]) {
+		expect(await claimAs(name)).toMatchObject({ status: 400, json: { error: { details: { field: "instanceId" } } } });
+		const body = { workerId: "w", capabilities: [], lanes: ["default"] };
+		expect((await stand.call("PUT", `/v1/workers/${name}`, { token, body })).status).toBe(400);
+		const request = { workerId: "w", instanceId: name, capabilities: [], lanes: ["default"], grantTtlMs: 1000 };
+		expect((await stand.call("POST", "/v1/grants", { token, body: request })).status).toBe(400);
+	}
+	// Its own name is its own, and whether another tenant has a token of some name it does not learn.
+	for (const name of ["wanda", "eve", "worker-7"]) expect((await claimAs(name)).status).toBe(200);
+});

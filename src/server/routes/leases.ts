@@ -11,7 +11,7 @@ import type { ClaimedExecution, CompletedItem } from "../../contract/replies.ts"
 import { Type } from "../../contract/schema.ts";
 import { recordStepRequest } from "../../contract/steps.ts";
 import * as shapes from "../../contract/worker-protocol.ts";
-import { tenantOf } from "../auth.ts";
+import { refuseBorrowedName, tenantOf } from "../auth.ts";
 import { BODY_LIMIT, FAIL_LIMIT, JOINT_LIMIT, RENEW_LIMIT } from "../bodies.ts";
 import { answerJointly } from "../joint-bodies.ts";
 import { ifUndelivered, PendingCall } from "../pending-call.ts";
@@ -60,6 +60,7 @@ export function leaseRoutes(context: ServerContext): Route[] {
 			replies: { 200: replies.claimed },
 			async handle(request, reply) {
 				const { id } = request.params as { id: string };
+				refuseBorrowedName(request, instanceIn(request.body));
 				const claimed = await request.principal.backend.leases.acceptGrant(id, request.body as never);
 				handBackIfUndelivered(context, request, reply, [claimed]);
 				return claimed;
@@ -173,6 +174,7 @@ export function leaseRoutes(context: ServerContext): Route[] {
 
 /** One nobody heard of lapses soon enough by itself. */
 async function grant(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+	refuseBorrowedName(request, instanceIn(request.body));
 	const { leases } = request.principal.backend;
 	const body = request.body as { waitMs?: unknown } | undefined;
 	const how = { isFirst: isFirstTry(request) };
@@ -197,9 +199,12 @@ async function inPool<T>(
 	}
 }
 
+const instanceIn = (body: unknown): unknown => (body as { instanceId?: unknown } | null | undefined)?.instanceId;
+
 const isFirstTry = ({ headers }: FastifyRequest): boolean => headers[shapes.TRY_HEADER] === "1";
 
 async function claim(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+	refuseBorrowedName(request, instanceIn(request.body));
 	const { log, metrics } = context;
 	const { leases } = request.principal.backend;
 	const body = request.body as { waitMs?: unknown } | undefined;

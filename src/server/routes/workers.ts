@@ -2,6 +2,7 @@ import * as replies from "../../contract/replies/workers.ts";
 import { Type } from "../../contract/schema.ts";
 import { registerWorkerRequest, workersPageRequest, workersRequest } from "../../contract/workers.ts";
 import { onWorker } from "../audit.ts";
+import { refuseBorrowedName } from "../auth.ts";
 import { BODY_LIMIT } from "../bodies.ts";
 import { readQuery } from "../query.ts";
 import { inArea, instanceOf, type Route } from "./route.ts";
@@ -14,7 +15,10 @@ export function workerRoutes(): Route[] {
 			body: registerWorkerRequest.schema,
 			bodyLimit: BODY_LIMIT,
 			replies: { 200: replies.worker },
-			handle: (request) => request.principal.backend.workers.register(instanceOf(request), request.body as never),
+			handle(request) {
+				refuseBorrowedName(request, instanceOf(request));
+				return request.principal.backend.workers.register(instanceOf(request), request.body as never);
+			},
 		},
 		{
 			name: "DELETE /v1/workers/:instanceId",
