@@ -10,8 +10,9 @@ import type { WorkerOptions } from "../worker/worker.ts";
 import { type CallName, FaultyCalls } from "./faulty-calls.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
+/** What a test begins with. */
 export interface TestOptions extends Pick<OpenOptions, "partitions" | "retentionMs" | "publicUrl" | "onFault"> {
-	/** What time it is when the test begins, in unix milliseconds; a moment in November 2023 unless given. */
+	/** What time it is when the test begins, in unix milliseconds (1700000000000, in November 2023). */
 	now?: number;
 }
 

@@ -20,20 +20,33 @@ import {
 
 /** What a handler is given besides its input. */
 export interface Context<I = unknown> {
+	/** What is run. */
 	readonly execution: {
+		/** Id of the execution. */
 		id: string;
+		/** Which handler runs it. */
 		kind: string;
+		/** The tenant it belongs to. */
 		namespace: string;
+		/** The queue it waited in. */
 		lane: string;
 		/** As they were when it was claimed. */
 		tags: Record<string, string>;
 		/** The flow it is a member of. */
 		flowId?: string;
+		/** W3C trace context it was submitted in. */
 		traceparent?: string;
 	};
-	/** Which run this is: 0 is the first. */
-	readonly attempt: { index: number; type: string };
+	/** Which run this is. */
+	readonly attempt: {
+		/** 0 is the first. */
+		index: number;
+		/** Why it was made: `initial`, `retry`, `reclaim` or `replay`. */
+		type: string;
+	};
+	/** What it was submitted with: JSON and text as values, everything else as `Uint8Array`. */
 	readonly input: I;
+	/** Media type of the input. */
 	readonly contentType: string;
 	/** Of a member of a flow: how upstreams ended and what they gave, under the names of `passResultAs`. */
 	readonly parents: Readonly<Record<string, Parent>>;
@@ -86,18 +99,28 @@ export interface Context<I = unknown> {
 
 /** An upstream in a flow, as it ended. */
 export interface Parent {
+	/** Its execution. */
 	executionId: string;
+	/** How it ended. */
 	publicState: Execution["publicState"];
 	/** JSON, or bytes as `Uint8Array`; left out when all of them together are larger than 1 MiB, or when there is none. */
 	result?: unknown;
 	/** Bytes of the result. */
 	size?: number;
+	/** Media type of the result. */
 	contentType?: string;
-	failure?: { reason: string; category: string };
+	/** Why it failed, if it did. */
+	failure?: {
+		/** The message of what was thrown, or what the engine says went wrong. */
+		reason: string;
+		/** The kind of failure, as retry policies name it. */
+		category: string;
+	};
 	/** The result, read apart when it did not come along; undefined when there is none. */
 	load(): Promise<unknown>;
 }
 
+/** What runs executions of a kind. What it returns is the result; what it throws is a failure. */
 export type Handler<I = never, R = unknown> = (ctx: Context<I>, input: I) => Promise<R> | R;
 
 /** Wraps every handler of a worker; `next` runs the rest and gives the handler's result. */
