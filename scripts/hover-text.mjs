@@ -2,18 +2,15 @@
  * Writes what schemas say about their fields into the declarations in dist, where editors find it: the description that
  * the HTTP API shows is then the text under the cursor too, and is written once. `prepare.mjs` runs it after the compiler.
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import ts from "typescript";
 
-const root = join(dirname(fileURLToPath(import.meta.url)), "..");
-const contract = join(root, "dist", "contract");
+const contract = join(dirname(fileURLToPath(import.meta.url)), "..", "dist", "contract");
 
 for (const file of readdirSync(contract, { recursive: true })) {
-	// An earlier build may have left files behind whose source is gone.
-	const source = join(root, "src", "contract", file.replace(/\.d\.ts$/, ".ts"));
-	if (file.endsWith(".d.ts") && existsSync(source)) await describeFile(join(contract, file));
+	if (file.endsWith(".d.ts")) await describeFile(join(contract, file));
 }
 
 async function describeFile(path) {

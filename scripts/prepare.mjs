@@ -3,7 +3,7 @@
  * work on a fresh clone. With `--tools` it also builds the benchmarks and the simulator.
  */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -48,6 +48,18 @@ function copyBeside(target) {
 	}
 }
 
+/** The compiler never deletes: what it once made of a source that is gone would be packed, and could still be imported. */
+function removeLeftovers(output, sources) {
+	if (!existsSync(join(root, output))) return;
+	for (const file of readdirSync(join(root, output), { recursive: true })) {
+		const source = file.replace(/(\.d\.ts|\.js\.map|\.js)$/, ".ts");
+		const made = source !== file && !existsSync(join(root, sources, source));
+		if (made && !existsSync(join(root, sources, file))) rmSync(join(root, output, file));
+	}
+}
+
+removeLeftovers("dist", "src");
+removeLeftovers(".build", ".");
 if (build("tsconfig.build.json", "dist/.tsbuildinfo", ["src"]))
 	run(process.execPath, [join(root, "scripts", "hover-text.mjs")]);
 if (process.argv.includes("--tools"))

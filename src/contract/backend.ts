@@ -225,8 +225,11 @@ export interface LeaseCalls {
 	waitChildren(id: string, request: WaitChildrenRequest): Promise<{ publicState: PublicState }>;
 	/** Appends to the stream of the attempt; frames with a sequence number may be sent again. */
 	appendFrames(id: string, request: AppendFramesRequest): Promise<AppendedFrames>;
-	/** Calls back at once for work this instance holds; ends when the returned function is called. */
-	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void;
+	/**
+	 * Calls back at once for work this instance holds; ends when the returned function is called. `onResumed` is called when
+	 * notices come again after a break: renewing the leases then tells what was missed.
+	 */
+	notices(instanceId: string, listener: (notice: WorkerNotice) => void, onResumed?: () => void): () => void;
 }
 
 /** Who works in a namespace. */

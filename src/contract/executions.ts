@@ -47,7 +47,7 @@ export const createFields = {
 	),
 	delayMs: Type.Optional(duration(0, "Do not start before this long from now (0)")),
 	idempotencyKey: Type.Optional(
-		text(0, 256, "Submitting again under this key gives the first execution; empty = none (none)"),
+		text(0, 256, "Submitting again under this key gives the first execution (none, as with an empty one)"),
 	),
 	policy: Type.Optional(policy),
 	contentType: Type.Optional(

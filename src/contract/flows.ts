@@ -81,7 +81,7 @@ export const createFlowRequest = shape(
 				duration(0, "How long it is kept after its end (the server's, 24 h); 0 keeps it until it is deleted"),
 			),
 			idempotencyKey: Type.Optional(
-				text(0, 256, "Creating again under this key gives the first flow; empty = none (none)"),
+				text(0, 256, "Creating again under this key gives the first flow (none, as with an empty one)"),
 			),
 			createdBy: Type.Optional(text(1, 256, "Who submitted it (the caller)")),
 			nodes: Type.Array(Type.Unknown(), { description: "Its members: a key, and what a submission says" }),

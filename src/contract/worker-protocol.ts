@@ -40,7 +40,7 @@ const search = {
 		Type.Array(lane, {
 			minItems: 1,
 			maxItems: 64,
-			description: "Lanes to take work from, best first (default alone)",
+			description: "Lanes to take work from, best first (default)",
 			allowed: "must be an array of 1 to 64 lanes, best first",
 		}),
 	),

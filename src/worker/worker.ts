@@ -197,7 +197,9 @@ export class Worker {
 			return;
 		}
 		this.#state = "running";
-		this.#cleanUp.push(this.#backend.leases.notices(this.instanceId, (notice) => this.#noticed(notice)));
+		const { leases } = this.#backend;
+		const missed = () => this.#keeper.renew();
+		this.#cleanUp.push(leases.notices(this.instanceId, (notice) => this.#noticed(notice), missed));
 		this.#keeper.start();
 		if (this.#options.handleSignals) this.#cleanUp.push(onStopSignal(() => this.stop()));
 		for (const claimed of first) this.#begin(claimed);

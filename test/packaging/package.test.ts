@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -48,6 +48,32 @@ test("it holds what the package needs, and no tests, tools or examples", () => {
 	expect(installed.files.filter((path) => /^(test|bench|examples|scripts)\/|\.test\.|tsbuildinfo/.test(path))).toEqual(
 		[],
 	);
+});
+
+test("every compiled file has a source map that contains its source", () => {
+	const compiled = installed.files.filter((path) => {
+		const writtenByHand = existsSync(join(root, path.replace(/^dist/, "src")));
+		return path.startsWith("dist/") && path.endsWith(".js") && !writtenByHand;
+	});
+	expect(compiled).toContain("dist/index.js");
+	for (const path of compiled) {
+		const shipped = (name: string) => readFileSync(installed.path(join("node_modules/flowfabric", name)), "utf8");
+		const [, mapName = "none"] = /\/\/# sourceMappingURL=(\S+)\s*$/.exec(shipped(path)) ?? [];
+		const map = JSON.parse(shipped(join(dirname(path), mapName))) as { sources: string[]; sourcesContent?: string[] };
+		const sources = map.sources.map((source) => readFileSync(join(root, dirname(path), source), "utf8"));
+		expect(map.sourcesContent, path).toEqual(sources);
+	}
+});
+
+test("a stack trace of the package names the line of its TypeScript source", async () => {
+	const path = program(
+		"stack.mjs",
+		`import { FlowFabric } from "flowfabric";
+		try { FlowFabric.connect(""); } catch (error) { console.log(error.stack); }`,
+	);
+	const { stdout } = await run(process.execPath, ["--enable-source-maps", path], { cwd: installed.folder });
+	expect(stdout).toMatch(/\/src\/\S+\.ts:\d+:\d+/);
+	expect(stdout).not.toContain("/dist/");
 });
 
 describe("what takes long to load is loaded only when it is needed", () => {
@@ -108,35 +134,48 @@ const twice: number = await (await ff.submit("double", 2)).result();
 throw new TerminalError(\`\${wrong} \${read.kind} \${twice}\`);
 `;
 
+/** What the compiler says about a program that uses the package. */
+async function compile(name: string, options: object, flags: readonly string[] = []): Promise<string> {
+	const uses = program(`uses-${name}.mts`, USES);
+	const config = program(
+		`tsconfig.${name}.json`,
+		JSON.stringify({
+			compilerOptions: { target: "es2022", strict: true, noEmit: true, types: ["node"], ...options },
+			files: [uses],
+		}),
+	);
+	const tsc = join(root, "node_modules/typescript/bin/tsc");
+	const { stdout } = await run(process.execPath, [tsc, "-p", config, ...flags], { cwd: installed.folder }).catch(
+		(error: { stdout: string }) => error,
+	);
+	return stdout;
+}
+
 describe("its types are found", () => {
 	test.each([
 		["node16", "node16"],
 		["nodenext", "nodenext"],
 		["esnext", "bundler"],
 	])("with module %s and moduleResolution %s", async (module, moduleResolution) => {
-		const uses = program(`uses-${moduleResolution}.mts`, USES);
-		const config = installed.path(`tsconfig.${moduleResolution}.json`);
-		writeFileSync(
-			config,
-			JSON.stringify({
-				compilerOptions: {
-					module,
-					moduleResolution,
-					target: "es2022",
-					strict: true,
-					exactOptionalPropertyTypes: true,
-					noEmit: true,
-					skipLibCheck: true,
-					types: ["node"],
-				},
-				files: [uses],
-			}),
+		const options = { module, moduleResolution, exactOptionalPropertyTypes: true, skipLibCheck: true };
+		expect(await compile(moduleResolution, options)).toBe("");
+	});
+
+	test("with skipLibCheck off, and only from packages that are installed with it", async () => {
+		const options = { module: "nodenext", moduleResolution: "nodenext", skipLibCheck: false };
+		const lines = (await compile("checked", options, ["--listFiles"])).trim().split("\n");
+		expect(lines.filter((line) => line.includes("error TS"))).toEqual([]);
+		const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
+			packages: Record<string, { dev?: boolean }>;
+		};
+		const used = new Set(
+			lines.map((line) => /node_modules\/(?:@[^/]+\/)?[^/]+(?!.*node_modules)/.exec(line)?.[0] ?? ""),
 		);
-		const tsc = join(root, "node_modules/typescript/bin/tsc");
-		const { stdout } = await run(process.execPath, [tsc, "-p", config], { cwd: installed.folder }).catch(
-			(error: { stdout: string }) => error,
-		);
-		expect(stdout).toBe("");
+		expect(used).toContain("node_modules/flowfabric");
+		const missing = [...used].filter((name) => packages[name]?.dev);
+		// Programs for Node bring the types of Node; typescript itself holds those of the language.
+		const ofTheProgram = ["node_modules/@types/node", "node_modules/undici-types", "node_modules/typescript"];
+		expect(missing.filter((name) => !ofTheProgram.includes(name))).toEqual([]);
 	});
 });
 
