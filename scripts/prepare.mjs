@@ -60,7 +60,14 @@ function removeLeftovers(output, sources) {
 
 removeLeftovers("dist", "src");
 removeLeftovers(".build", ".");
-if (build("tsconfig.build.json", "dist/.tsbuildinfo", ["src"]))
-	run(process.execPath, [join(root, "scripts", "hover-text.mjs")]);
+if (build("tsconfig.build.json", "dist/.tsbuildinfo", ["src"])) {
+	try {
+		run(process.execPath, [join(root, "scripts", "hover-text.mjs")]);
+	} catch (error) {
+		// The compiler has said by its stamp that all is done.
+		rmSync(join(root, "dist/.tsbuildinfo"), { force: true });
+		throw error;
+	}
+}
 if (process.argv.includes("--tools"))
 	build("tsconfig.tools.json", ".build/.tsbuildinfo", ["src", "bench", "examples", "test/simulation"]);

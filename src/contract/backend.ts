@@ -145,7 +145,15 @@ export interface ExecutionCalls {
 	/** What its handler returned; refused with `result_not_found` when there is nothing. */
 	result(id: string): Promise<Bytes>;
 	/** The execution once it has ended, or its current state when the timeout passes. */
-	wait(id: string, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<Execution>;
+	wait(
+		id: string,
+		options?: {
+			/** Milliseconds to wait (no limit). */
+			timeoutMs?: number;
+			/** Ends the wait with its reason (none). */
+			signal?: AbortSignal;
+		},
+	): Promise<Execution>;
 	/** What happened since; with `waitMs`, as soon as something has. */
 	events(id: string, request?: EventsRequest, signal?: AbortSignal): Promise<ExecutionEventPage>;
 	/** Every event as it comes, until the execution has ended; goes on behind `cursor`, or starts with the first. */
@@ -301,7 +309,15 @@ export interface FlowCalls {
 	/** Newest first, without nodes and edges. */
 	list(request?: FlowsPageRequest): Promise<FlowPage>;
 	/** The flow once it has ended, or as it is when the time is over. */
-	wait(id: string, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<FlowSummary>;
+	wait(
+		id: string,
+		options?: {
+			/** Milliseconds to wait (no limit). */
+			timeoutMs?: number;
+			/** Ends the wait with its reason (none). */
+			signal?: AbortSignal;
+		},
+	): Promise<FlowSummary>;
 	/** What happened to it and to its members, oldest first. */
 	events(id: string, request?: EventsRequest, signal?: AbortSignal): Promise<EventPage>;
 	/** Adds a node to a flow that is not sealed. The same again changes nothing. */
@@ -316,7 +332,10 @@ export interface FlowCalls {
 	cancel(
 		id: string,
 		request: CancelFlowRequest,
-		options?: { wait?: boolean },
+		options?: {
+			/** Wait until every member has been reached (false). */
+			wait?: boolean;
+		},
 		signal?: AbortSignal,
 	): Promise<CancelledFlow>;
 	/** Removes every trace of an ended flow, or of one that was never sealed and has never run. */

@@ -105,7 +105,13 @@ export class FlowRun {
 	}
 
 	/** No member starts from then on; unless told otherwise, all of them are cancelled. */
-	cancel(request: Partial<CancelFlowRequest> = {}, options: { wait?: boolean } = {}): Promise<CancelledFlow> {
+	cancel(
+		request: Partial<CancelFlowRequest> = {},
+		options: {
+			/** Wait until every member has been reached (false). */
+			wait?: boolean;
+		} = {},
+	): Promise<CancelledFlow> {
 		return this.#backend.flows.cancel(this.id, { policy: "cancel_all", ...request }, options);
 	}
 
@@ -117,7 +123,12 @@ export class FlowRun {
 	}
 
 	/** What happens to it and to its members, from the start, as it comes; ends with the flow. */
-	async *events({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<AnyEvent> {
+	async *events({
+		signal,
+	}: {
+		/** Stops following (none). */
+		signal?: AbortSignal;
+	} = {}): AsyncGenerator<AnyEvent> {
 		let cursor: string | undefined;
 		let hasEnded = false;
 		for (;;) {

@@ -70,7 +70,12 @@ export class Run<R = unknown> {
 	 * How far it is, whenever its handler says so, at most four times a second; ends with the execution. What was said before
 	 * is not told: `get` shows it.
 	 */
-	progress({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<ProgressNotice> {
+	progress({
+		signal,
+	}: {
+		/** Stops following (none). */
+		signal?: AbortSignal;
+	} = {}): AsyncGenerator<ProgressNotice> {
 		return progressOf(this.#backend, this.id, signal);
 	}
 

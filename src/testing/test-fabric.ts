@@ -72,7 +72,15 @@ export class TestFabric<K extends Kinds<K> = AnyKinds> extends FlowFabric<K> {
 	 * Lets time pass until a promise is settled, and gives what it comes to: `await ff.fastForward(run.result())` waits
 	 * through retries and sleeps. Whatever has not settled after `withinMs` (366 days) throws `wait_timeout`.
 	 */
-	async fastForward<T>(promise: Promise<T>, { withinMs = MOST_MS }: { withinMs?: number } = {}): Promise<T> {
+	async fastForward<T>(
+		promise: Promise<T>,
+		{
+			withinMs = MOST_MS,
+		}: {
+			/** Milliseconds that may pass (366 days). */
+			withinMs?: number;
+		} = {},
+	): Promise<T> {
 		let settled = false;
 		const note = () => {
 			settled = true;

@@ -57,12 +57,24 @@ export interface Context<I = unknown> {
 	/** What the handler tells while it runs, for whoever follows it. */
 	readonly stream: StreamWriter;
 	/** Tells how far the work is; what is not given stays as it was. */
-	progress(progress: { percent?: number; message?: string }): Promise<void>;
+	progress(progress: {
+		/** How far it is, from 0 to 100 (as before). */
+		percent?: number;
+		/** What it is doing (as before). */
+		message?: string;
+	}): Promise<void>;
 	/**
 	 * Reports what was spent of a budget, and tells what came of it: a breach is an answer, not an error. Said again under
 	 * the same `dedupKey` within 24 hours, also by a later attempt, it is counted once; without one each call counts.
 	 */
-	usage(budget: string, dims: Record<string, number>, options?: { dedupKey?: string }): Promise<UsageReply>;
+	usage(
+		budget: string,
+		dims: Record<string, number>,
+		options?: {
+			/** A repeat within 24 hours under this key is not counted again (none). */
+			dedupKey?: string;
+		},
+	): Promise<UsageReply>;
 	/**
 	 * Runs `fn` once and records what it returned. When the handler runs again, after a retry, a crash or a wait, it gives that
 	 * without running. Steps of one name are told apart by the order of the calls. What it gives is what was recorded: JSON, or
@@ -82,7 +94,13 @@ export interface Context<I = unknown> {
 	 * A waitpoint to give to somebody before waiting at it: signals that come early are kept. While it is open the same key
 	 * gives the same one.
 	 */
-	waitpoint(key: string, options?: { expiresMs?: number }): Promise<OpenedWaitpoint>;
+	waitpoint(
+		key: string,
+		options?: {
+			/** Milliseconds it stays open unless a suspension uses it (no limit). */
+			expiresMs?: number;
+		},
+	): Promise<OpenedWaitpoint>;
 	/**
 	 * Submits work that belongs to this. The key says which child it is: a run that comes by again, after a crash or a wait,
 	 * gets the same one, whatever else it says. What is left out of lane, priority, fairness key and quotas is this work's.
