@@ -203,8 +203,8 @@ export class RemoteLeases implements LeaseCalls {
 		return this.#fenced(id, "/wait-children", request);
 	}
 
-	notices(instanceId: string, listener: (notice: WorkerNotice) => void): () => void {
-		const stream = new NoticeStream(this.#transport, instanceId, listener);
+	notices(instanceId: string, listener: (notice: WorkerNotice) => void, onResumed?: () => void): () => void {
+		const stream = new NoticeStream(this.#transport, instanceId, listener, onResumed);
 		const streams = this.#streams.get(instanceId) ?? new Set();
 		this.#streams.set(instanceId, streams.add(stream));
 		return () => {

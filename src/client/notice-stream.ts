@@ -4,7 +4,7 @@ import { pauseAfter, type Transport } from "./transport.ts";
 
 /**
  * Listens for one worker instance, over any number of connections. What is said while none stands is not said again, but
- * the next renewal tells the same.
+ * a renewal tells the same: `onResumed` says when it is time for one.
  */
 export class NoticeStream {
 	/** Settles when the first connection stands, or could not be made. Never rejects. */
@@ -12,13 +12,20 @@ export class NoticeStream {
 	readonly #transport: Transport;
 	readonly #path: string;
 	readonly #listener: (notice: WorkerNotice) => void;
+	readonly #onResumed: (() => void) | undefined;
 	readonly #stopped = new AbortController();
 	#isReady = () => {};
 
-	constructor(transport: Transport, instanceId: string, listener: (notice: WorkerNotice) => void) {
+	constructor(
+		transport: Transport,
+		instanceId: string,
+		listener: (notice: WorkerNotice) => void,
+		onResumed?: () => void,
+	) {
 		this.#transport = transport;
 		this.#path = `/v1/workers/${encodeURIComponent(instanceId)}/notices`;
 		this.#listener = listener;
+		this.#onResumed = onResumed;
 		this.ready = new Promise((resolve) => (this.#isReady = resolve));
 		void this.#listen();
 	}
@@ -29,6 +36,7 @@ export class NoticeStream {
 
 	async #listen(): Promise<void> {
 		const { signal } = this.#stopped;
+		let isFirst = true;
 		for (let tries = 0; !signal.aborted && !this.#transport.closed; tries++) {
 			const reader = new SseReader(({ type, data }) => {
 				if (type !== "close" && !signal.aborted) this.#listener(JSON.parse(data) as WorkerNotice);
@@ -38,6 +46,8 @@ export class NoticeStream {
 					opened: () => {
 						tries = 0;
 						this.#isReady();
+						if (!isFirst) this.#onResumed?.();
+						isFirst = false;
 					},
 					received: (chunk) => reader.push(chunk),
 				});

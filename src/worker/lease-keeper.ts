@@ -43,7 +43,7 @@ export class LeaseKeeper {
 		const { clock, leaseMs } = this.#options;
 		this.#disarm = clock.setTimer(leaseMs / 3, () => {
 			this.start();
-			this.#renew();
+			this.renew();
 			this.#watchExpiry();
 		});
 	}
@@ -66,7 +66,8 @@ export class LeaseKeeper {
 		if (left < leaseMs / 3) this.#disarmExpiry = clock.setTimer(left, () => this.#watchExpiry());
 	}
 
-	#renew(): void {
+	/** Asks for every lease now. The answers also tell of cancels and losses whose notices did not come through. */
+	renew(): void {
 		const together: Job[] = [];
 		for (const job of this.#options.jobs()) {
 			const asked = this.#asking.get(job);

@@ -38,7 +38,7 @@ export interface WorkerOptions {
 	handleSignals?: boolean;
 	/** Where it logs (warnings and errors to standard error). */
 	log?: Logger;
-	/** For tests: how time passes. */
+	/** For tests: how time passes (the machine's clock). */
 	clock?: Clock;
 }
 
@@ -70,6 +70,7 @@ const CLAIMS_OUT = 2;
  * timer keeps the worker in the registry.
  */
 export class Worker {
+	/** The name of this very process. */
 	readonly instanceId: string;
 	readonly #backend: Backend;
 	readonly #options: Required<Omit<WorkerOptions, "instanceId" | "namespace">> & Pick<WorkerOptions, "namespace">;
@@ -196,7 +197,9 @@ export class Worker {
 			return;
 		}
 		this.#state = "running";
-		this.#cleanUp.push(this.#backend.leases.notices(this.instanceId, (notice) => this.#noticed(notice)));
+		const { leases } = this.#backend;
+		const missed = () => this.#keeper.renew();
+		this.#cleanUp.push(leases.notices(this.instanceId, (notice) => this.#noticed(notice), missed));
 		this.#keeper.start();
 		if (this.#options.handleSignals) this.#cleanUp.push(onStopSignal(() => this.stop()));
 		for (const claimed of first) this.#begin(claimed);
