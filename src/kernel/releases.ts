@@ -2,10 +2,10 @@ import type { ExecutionRecord } from "./records/execution.ts";
 
 /**
  * Work that its holders hand back again and again. A worker that takes what it cannot run would go round with it as fast
- * as the store can. So from the fourth time in a row one claim and the next lie some time apart, and that time doubles.
+ * as the store can. So from the eleventh time in a row one claim and the next lie some time apart, and that time doubles.
  */
 
-const FREE_RELEASES = 3;
+const FREE_RELEASES = 10;
 const FIRST_WAIT_MS = 100;
 const MOST_WAIT_MS = 30_000;
 

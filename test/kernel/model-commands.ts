@@ -67,7 +67,7 @@ export function release(it: ModelExecution, fence: ModelFence | undefined, now: 
 	if (it.cancel) return it.endCancelled("release", now);
 	it.releases += 1;
 	const from = it.situation.is === "active" ? it.situation.lease.from : now;
-	const until = it.releases > 3 ? from + Math.min(30_000, 100 * 2 ** (it.releases - 4)) : now;
+	const until = it.releases > 10 ? from + Math.min(30_000, 100 * 2 ** (it.releases - 11)) : now;
 	const answer: Answer = { ok: true, publicState: "waiting" };
 	if (until > now) Object.assign(answer, { publicState: "delayed", delayUntil: until });
 	it.letGo("release", now, answer);

@@ -116,7 +116,7 @@ export function leaseRoutes(context: ServerContext): Route[] {
 		{
 			name: "POST /v1/executions/:id/release",
 			summary:
-				"Hand the work back to its queue at once; from the fourth time in a row, after a wait that doubles each time",
+				"Hand the work back to its queue at once; from the eleventh time in a row, after a wait that doubles each time",
 			body: shapes.releaseRequest.schema,
 			replies: { 200: Type.Object({ ...state, delayUntil: Type.Optional(Type.Integer()) }) },
 			handle: (request) => request.principal.backend.leases.release(idOf(request), request.body as never),

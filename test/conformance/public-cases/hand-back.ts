@@ -49,7 +49,7 @@ export function handBackCases(test: PublicCase): void {
 			attemptState: "attempt_interrupted",
 		});
 		const { blockingDetail } = await scene.get(id);
-		expect(blockingDetail).toContain("handed it back 4 times in a row");
+		expect(blockingDetail).toContain("handed it back 11 times in a row");
 		expect(blockingDetail).toContain(new Date(delayUntil).toISOString());
 		expect((await scene.events(id)).at(-1)).toMatchObject({ type: "lease_released", delayUntil });
 		expect(await scene.claim()).toEqual([]);
@@ -192,10 +192,10 @@ export function handBackCases(test: PublicCase): void {
 	});
 }
 
-/** Work that was just handed back for the fourth time in a row. */
+/** Work that was just handed back for the eleventh time in a row. */
 async function handedAround(scene: Scene) {
 	const id = await scene.create();
-	for (let n = 0; n < 3; n++) {
+	for (let n = 0; n < 10; n++) {
 		const { fence } = await scene.take();
 		expect(await scene.backend.leases.release(id, { fence })).toEqual({ publicState: "waiting" });
 	}
