@@ -120,7 +120,7 @@ describe("dev", () => {
 		await first.says(LISTENING);
 		const second = flowfabric(["dev", "--listen", "127.0.0.1:0"]);
 		expect(await second.ended()).toBe(1);
-		expect(second.err).toMatch(/flowfabric\.db: another engine has this store open.*--store.*\(store_in_use\)/);
+		expect(second.err).toMatch(/flowfabric-dev\.db: another engine has this store open.*--store.*\(store_in_use\)/);
 		await first.stop();
 	});
 });

@@ -19,9 +19,20 @@ export interface DemoWatcher {
 
 const STEP_MS = 150;
 
+const ignore = () => {};
+
 /** A worker in this process, so that what a newcomer submits is run. */
 export function demoWorker(ff: FlowFabric<DemoKinds>, watcher: DemoWatcher, log: Logger): TypedWorker<DemoKinds> {
-	const worker = ff.worker({ workerId: "demo", concurrency: 16, handleSignals: false, log });
+	// Failures are part of the show, which tells of them itself.
+	const shown = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+	const logOfWorker: Logger = {
+		debug: (line) => log.debug(line),
+		info: (line) => log.info(line),
+		warn: (line) => log.warn(line),
+		error: (line) => log.error(line),
+		child: () => shown,
+	};
+	const worker = ff.worker({ workerId: "demo", concurrency: 16, handleSignals: false, log: logOfWorker });
 	worker.use(async (ctx, next) => {
 		const value = await next();
 		watcher.result(ctx.execution.id, value);
