@@ -31,10 +31,11 @@ if (installed < newest(join(root, "package-lock.json"))) {
 function build(project, stamp, sources) {
 	const built = newest(join(root, stamp));
 	const changed = Math.max(...["tsconfig.json", project, ...sources].map((path) => newest(join(root, path))));
-	if (built >= changed) return;
+	if (built >= changed) return false;
 	process.stdout.write(`building ${project} …\n`);
 	copyBeside(dirname(stamp));
 	run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", project]);
+	return true;
 }
 
 /** What the compiler leaves alone is needed beside what it writes; first, since its stamp says that all is done. */
@@ -59,6 +60,14 @@ function removeLeftovers(output, sources) {
 
 removeLeftovers("dist", "src");
 removeLeftovers(".build", ".");
-build("tsconfig.build.json", "dist/.tsbuildinfo", ["src"]);
+if (build("tsconfig.build.json", "dist/.tsbuildinfo", ["src"])) {
+	try {
+		run(process.execPath, [join(root, "scripts", "hover-text.mjs")]);
+	} catch (error) {
+		// The compiler has said by its stamp that all is done.
+		rmSync(join(root, "dist/.tsbuildinfo"), { force: true });
+		throw error;
+	}
+}
 if (process.argv.includes("--tools"))
 	build("tsconfig.tools.json", ".build/.tsbuildinfo", ["src", "bench", "examples", "test/simulation"]);

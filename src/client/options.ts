@@ -2,14 +2,15 @@ import type { Clock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import { namesOf, refuseUnknownOptions } from "../contract/option-names.ts";
 
+/** How a server is called; defaults stand in parentheses. */
 export interface ConnectOptions {
-	/** Sent as `Authorization: Bearer`. */
+	/** Sent as `Authorization: Bearer` (none). */
 	token?: string;
 	/** How long a call is tried, retries included (30000). What waits for something waits that much longer. */
 	timeoutMs?: number;
 	/** Connections for calls that do not wait (16); those that wait have one each. */
 	connections?: number;
-	/** For tests: how time passes. */
+	/** For tests: how time passes (the machine's clock). */
 	clock?: Clock;
 }
 

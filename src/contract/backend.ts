@@ -118,40 +118,63 @@ import type {
 } from "./worker-protocol.ts";
 import type { RegisterWorkerRequest, WorkersPageRequest, WorkersRequest } from "./workers.ts";
 
+/** Where to begin, when to stop, and whom to tell how far it is. */
 export interface FollowOptions {
+	/** Begin behind this event (the first). */
 	cursor?: string;
+	/** Stops following (none). */
 	signal?: AbortSignal;
-	/** Told how far it is whenever that changes, a few times a second at most; what was told before is never told again. */
+	/** Told how far it is whenever that changes, a few times a second at most; what was told before is never told again (none). */
 	onProgress?(progress: ProgressNotice): void;
 }
 
 /** What can be asked about executions. */
 export interface ExecutionCalls {
+	/** Submits one execution; the same again under its idempotency key is `created: false`. */
 	create(request: CreateRequest): Promise<Created>;
+	/** Submits up to 1000 at once, each answered by itself. */
 	createMany(items: CreateRequest[]): Promise<CreatedItem[]>;
+	/** The execution as it is now. */
 	get(id: string): Promise<Execution>;
 	/** Why it does not run, worked out now. */
 	explain(id: string): Promise<Explanation>;
+	/** Executions that match, newest first, a page at a time. */
 	list(request?: ListRequest): Promise<ExecutionPage>;
+	/** What it was submitted with; undefined when that was nothing. */
 	input(id: string): Promise<Bytes | undefined>;
+	/** What its handler returned; refused with `result_not_found` when there is nothing. */
 	result(id: string): Promise<Bytes>;
 	/** The execution once it has ended, or its current state when the timeout passes. */
-	wait(id: string, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<Execution>;
+	wait(
+		id: string,
+		options?: {
+			/** Milliseconds to wait (no limit). */
+			timeoutMs?: number;
+			/** Ends the wait with its reason (none). */
+			signal?: AbortSignal;
+		},
+	): Promise<Execution>;
 	/** What happened since; with `waitMs`, as soon as something has. */
 	events(id: string, request?: EventsRequest, signal?: AbortSignal): Promise<ExecutionEventPage>;
 	/** Every event as it comes, until the execution has ended; goes on behind `cursor`, or starts with the first. */
 	follow(id: string, options?: FollowOptions): AsyncIterable<FollowedEvent>;
+	/** Every attempt with its worker, its times and how it ended. */
 	attempts(id: string): Promise<AttemptView[]>;
 	/** Its recorded steps in the order they were made, a page at a time. */
 	steps(id: string, request?: StepsRequest): Promise<StepPage>;
+	/** Cancels it: at once if it is not running, else its worker is asked to stop. */
 	cancel(id: string, request?: CancelRequest): Promise<{ publicState: PublicState; cancelRequested?: true }>;
 	/** Runs ended work again; from the start, unless what was recorded of it is kept. */
 	replay(id: string, request?: ReplayRequest): Promise<{ publicState: PublicState; replays: number }>;
+	/** Removes every trace of an execution that has ended. */
 	delete(id: string): Promise<{ deleted: true }>;
+	/** Lets it run earlier or later among what waits. */
 	changePriority(id: string, request: ChangePriorityRequest): Promise<{ publicState: PublicState; priority: number }>;
+	/** Sets and removes tags. */
 	setTags(id: string, request: SetTagsRequest): Promise<{ tags: Record<string, string> }>;
 	/** Does the same to everything a filter finds, at most 1000 per call; goes on from `nextCursor`. */
 	bulk(request: BulkRequest): Promise<BulkReply>;
+	/** Takes its lease away from whoever runs it; the work returns to its queue. */
 	revokeLease(
 		id: string,
 		request?: RevokeLeaseRequest,
@@ -170,17 +193,25 @@ export interface ClaimingHow {
 
 /** The worker protocol: claiming, and everything a holder does under its lease. */
 export interface LeaseCalls {
+	/** Leases work that this worker can serve, as much as there is up to `max`; waits for some up to `waitMs`. */
 	claim(request: ClaimRequest, signal?: AbortSignal, how?: ClaimingHow): Promise<ClaimedExecution[]>;
 	/** Reserves one execution without leasing it; null when there is none. */
 	grant(request: GrantRequest, signal?: AbortSignal, how?: ClaimingHow): Promise<GrantView | null>;
 	/** Turns a grant into a lease; said again by the same instance it gives the same lease. */
 	acceptGrant(grantId: string, request: AcceptGrantRequest): Promise<ClaimedExecution>;
+	/** Renews many leases, each answered by itself. */
 	renew(request: RenewRequest): Promise<RenewedLease[]>;
+	/** Ends an execution with its result. */
 	complete(id: string, request: CompleteRequest): Promise<{ publicState: PublicState }>;
+	/** Ends many executions with their results, each answered by itself. */
 	completeMany(items: (CompleteRequest & { executionId: string })[]): Promise<CompletedItem[]>;
+	/** Ends an attempt with a failure; the retry policy decides whether there is another. */
 	fail(id: string, request: FailRequest): Promise<{ publicState: PublicState; retryAt?: number }>;
+	/** Lets go of the lease; the same attempt goes on after the delay. */
 	delay(id: string, request: DelayRequest): Promise<{ publicState: PublicState; delayUntil?: number }>;
+	/** Hands the work back to its queue at once; the same attempt goes on. */
 	release(id: string, request: ReleaseRequest): Promise<{ publicState: PublicState; delayUntil?: number }>;
+	/** Tells how far the work is; what is not given stays as it was. */
 	progress(id: string, request: ProgressRequest): Promise<{ percent?: number; message?: string }>;
 	/**
 	 * Keeps what a step of a handler came to. A result is final: recorded again, with whatever, it gives the first answer. A
@@ -213,11 +244,13 @@ export interface LeaseCalls {
 export interface WorkerCalls {
 	/** Registers an instance, or says that it is still there; without being heard again it is gone after its ttl. */
 	register(instanceId: string, request: RegisterWorkerRequest, signal?: AbortSignal): Promise<WorkerView>;
+	/** Takes an instance out of the registry. */
 	remove(instanceId: string, request?: WorkersRequest, signal?: AbortSignal): Promise<{ removed: boolean }>;
 	/** In the order they came; a page may hold fewer than asked for and still have a cursor. */
 	list(request?: WorkersPageRequest): Promise<WorkerPage>;
 }
 
+/** Queues, and what is in them. */
 export interface LaneCalls {
 	/** By name, the lanes of a namespace in which there is something, or that differ from one nobody has touched. */
 	list(request?: LanesPageRequest): Promise<LanePage>;
@@ -235,6 +268,7 @@ export interface LaneCalls {
 export interface BudgetCalls {
 	/** The same definition again is `created: false`; another is refused with `already_exists`. */
 	create(request: CreateBudgetRequest): Promise<CreatedBudget>;
+	/** A budget as it is now. */
 	get(id: string, request?: GuardRequest): Promise<BudgetView>;
 	/** In the order they were made; a page may hold fewer than asked for and still have a cursor. */
 	list(request?: GuardsPageRequest): Promise<BudgetPage>;
@@ -256,6 +290,7 @@ export interface BudgetCalls {
 export interface QuotaCalls {
 	/** The same definition again is `created: false`; another is refused with `already_exists`. */
 	create(request: CreateQuotaRequest): Promise<CreatedQuota>;
+	/** A quota as it is now, and who holds its slots. */
 	get(id: string, request?: GuardRequest): Promise<QuotaView>;
 	/** In the order they were made, without their holders. */
 	list(request?: GuardsPageRequest): Promise<QuotaPage>;
@@ -269,11 +304,20 @@ export interface QuotaCalls {
 export interface FlowCalls {
 	/** Makes a flow whole, or nothing of it; the same again under its idempotency key is `created: false`. */
 	create(request: CreateFlowRequest): Promise<CreatedFlow>;
+	/** The flow with its nodes and edges as they are now. */
 	get(id: string): Promise<FlowView>;
 	/** Newest first, without nodes and edges. */
 	list(request?: FlowsPageRequest): Promise<FlowPage>;
 	/** The flow once it has ended, or as it is when the time is over. */
-	wait(id: string, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<FlowSummary>;
+	wait(
+		id: string,
+		options?: {
+			/** Milliseconds to wait (no limit). */
+			timeoutMs?: number;
+			/** Ends the wait with its reason (none). */
+			signal?: AbortSignal;
+		},
+	): Promise<FlowSummary>;
 	/** What happened to it and to its members, oldest first. */
 	events(id: string, request?: EventsRequest, signal?: AbortSignal): Promise<EventPage>;
 	/** Adds a node to a flow that is not sealed. The same again changes nothing. */
@@ -288,7 +332,10 @@ export interface FlowCalls {
 	cancel(
 		id: string,
 		request: CancelFlowRequest,
-		options?: { wait?: boolean },
+		options?: {
+			/** Wait until every member has been reached (false). */
+			wait?: boolean;
+		},
 		signal?: AbortSignal,
 	): Promise<CancelledFlow>;
 	/** Removes every trace of an ended flow, or of one that was never sealed and has never run. */
@@ -315,9 +362,11 @@ export interface WaitpointCalls {
 	resume(id: string, request?: ResumeRequest): Promise<ResumeReply>;
 }
 
+/** Where to begin in a stream, and when to stop. */
 export interface FollowFramesOptions {
-	/** The id of a frame, start or end. */
+	/** The id of a frame, start or end (start). */
 	after?: string;
+	/** Stops following (none). */
 	signal?: AbortSignal;
 }
 
@@ -336,6 +385,7 @@ export interface StreamCalls {
 	summary(id: string, attempt: number): Promise<SummaryView>;
 }
 
+/** What happens in a namespace. */
 export interface FeedCalls {
 	/**
 	 * What happened in a namespace since the cursor. A page may be empty although more is to come, when other namespaces
@@ -344,6 +394,7 @@ export interface FeedCalls {
 	read(request?: FeedRequest, signal?: AbortSignal): Promise<EventPage>;
 }
 
+/** The engine itself, its store and its keys. */
 export interface AdminCalls {
 	/** The engine's background duties, one row each. */
 	scanners(): Promise<ScannersReply>;
@@ -364,17 +415,29 @@ export interface AdminCalls {
  * `FlowFabricError`.
  */
 export interface Backend {
+	/** Executions: submitting, reading and changing them. */
 	readonly executions: ExecutionCalls;
+	/** The worker protocol: claiming, and everything a holder does under its lease. */
 	readonly leases: LeaseCalls;
+	/** Who works in a namespace. */
 	readonly workers: WorkerCalls;
+	/** Queues, and what is in them. */
 	readonly lanes: LaneCalls;
+	/** Limits on spending, and who spent what. */
 	readonly budgets: BudgetCalls;
+	/** Limits on rate and concurrency. */
 	readonly quotas: QuotaCalls;
+	/** Waitpoints, and signals to them. */
 	readonly waitpoints: WaitpointCalls;
+	/** What handlers tell while they run, attempt by attempt. */
 	readonly streams: StreamCalls;
+	/** Executions that wait for each other. */
 	readonly flows: FlowCalls;
+	/** What happens in a namespace. */
 	readonly feed: FeedCalls;
+	/** The engine itself, its store and its keys. */
 	readonly admin: AdminCalls;
+	/** Lets go of the store or of the connections. */
 	close(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import { ON_HARD, type OnHard } from "../kernel/records/budget.ts";
 import { duration, executionId, fence, namespace, page, text } from "./fields.ts";
 import { amounts, checkDimensions, guardId, limit, MAX_DIMENSIONS, orNull, strict } from "./guards.ts";
-import { type Static, Type } from "./schema.ts";
+import { described, type Static, Type } from "./schema.ts";
 import { checkTags, tags } from "./tags.ts";
 import { shape } from "./validate.ts";
 
@@ -50,7 +50,7 @@ const onHard = Type.Unsafe<OnHard>(
 	}),
 );
 
-const labels = Type.Optional(tags);
+const labels = Type.Optional(described(tags, "Free text about it, such as its owner: {key: value}"));
 
 export const createBudgetRequest = shape(
 	Type.Object(
@@ -65,6 +65,8 @@ export const createBudgetRequest = shape(
 		strict,
 	),
 );
+
+/** What a budget is to be. */
 export type CreateBudgetRequest = Static<typeof createBudgetRequest.schema>;
 
 export const patchBudgetRequest = shape(
@@ -78,6 +80,8 @@ export const patchBudgetRequest = shape(
 		strict,
 	),
 );
+
+/** What is to change of a budget. */
 export type PatchBudgetRequest = Static<typeof patchBudgetRequest.schema>;
 
 /** What the shapes leave to be checked. */
@@ -91,22 +95,47 @@ const dedupKey = Type.Optional(
 );
 
 export const usageRequest = shape(
-	Type.Object({ dims: amounts, executionId: Type.Optional(executionId), dedupKey }, strict),
+	Type.Object(
+		{
+			dims: amounts,
+			executionId: Type.Optional(described(executionId, "The execution that spent it (none)")),
+			dedupKey,
+		},
+		strict,
+	),
 );
+
+/** What was spent, as an operator reports it. */
 export type UsageRequest = Static<typeof usageRequest.schema>;
 
 export const workerUsageRequest = shape(
-	Type.Object({ fence: Type.Optional(fence), budget: guardId, dims: amounts, dedupKey }, strict),
+	Type.Object(
+		{
+			fence: Type.Optional(fence),
+			budget: described(guardId, "The budget it was spent from"),
+			dims: amounts,
+			dedupKey,
+		},
+		strict,
+	),
 );
+
+/** What was spent, as the holder of an execution reports it. */
 export type WorkerUsageRequest = Static<typeof workerUsageRequest.schema>;
 
 const requestId = Type.Optional(text(1, 256, "A repeat within 24 hours under this id has no effect"));
 
 export const resetBudgetRequest = shape(Type.Object({ requestId }, strict));
+
+/** Begins a new period of a budget. */
 export type ResetBudgetRequest = Static<typeof resetBudgetRequest.schema>;
 
 export const releaseSpendRequest = shape(Type.Object({ executionId, requestId }, strict));
+
+/** Whose spending is to be taken back. */
 export type ReleaseSpendRequest = Static<typeof releaseSpendRequest.schema>;
 
 export const ledgerRequest = shape(Type.Object({ namespace: Type.Optional(namespace), ...page }, strict));
+
+/** Which page of a ledger to read. */
 export type LedgerRequest = Static<typeof ledgerRequest.schema>;

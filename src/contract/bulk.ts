@@ -17,13 +17,18 @@ export const bulkRequest = shape(
 				description: "As for a list; at least one field besides namespace",
 				allowed: "must be an object",
 			}),
-			action: Type.Enum(["cancel", "replay", "delete"], { allowed: "must be one of cancel, replay, delete" }),
+			action: Type.Enum(["cancel", "replay", "delete"], {
+				description: "What to do with everything the filter finds",
+				allowed: "must be one of cancel, replay, delete",
+			}),
 			reason: Type.Optional(text(1, 1024, "Why; only for cancel")),
 			cursor: Type.Optional(text(1, 4096, "The nextCursor of the previous call")),
 		},
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
 );
+
+/** One action, and what it is for. */
 export type BulkRequest = Static<typeof bulkRequest.schema>;
 
 /** What the shape alone cannot say. */

@@ -1,7 +1,7 @@
 import { WAIT_MODES, type WaitMode } from "../kernel/records/family.ts";
-import { type CreateRequest, createFields } from "./executions.ts";
-import { base64, executionId, fence } from "./fields.ts";
-import { type Static, Type } from "./schema.ts";
+import { type CreateRequest, createFields, inputFields } from "./executions.ts";
+import { executionId, fence } from "./fields.ts";
+import { described, type Static, Type } from "./schema.ts";
 import { stepName } from "./steps.ts";
 import { shape } from "./validate.ts";
 
@@ -12,7 +12,7 @@ const strict = { additionalProperties: false, allowed: "must be an object" } as 
 export const MAX_CHILDREN_PER_CALL = 1000;
 
 const childFields = {
-	key: { ...stepName, description: "The child's name within its parent: given again it is the same child" },
+	key: described(stepName, "The child's name within its parent: given again it is the same child"),
 	onParentEnd: Type.Optional(
 		Type.Union([Type.Literal("cancel"), Type.Literal("leave")], {
 			description: "What becomes of it when its parent ends (cancel)",
@@ -32,21 +32,27 @@ export type ChildRequest = Omit<CreateRequest, "idempotencyKey"> & Static<typeof
 const { idempotencyKey: _, ...ofSubmission } = createFields;
 
 /** As it is shown in the docs. */
-export const childShape = Type.Object(
-	{ ...childFields, ...ofSubmission, input: Type.Optional(Type.Unknown()), inputBase64: Type.Optional(base64) },
-	strict,
-);
+export const childShape = Type.Object({ ...childFields, ...ofSubmission, ...inputFields }, strict);
 
-const many = (what: string, minItems: number) => ({
+const many = (what: string, minItems: number, description: string) => ({
 	minItems,
+	description,
 	maxItems: MAX_CHILDREN_PER_CALL,
 	allowed: `must be an array of ${minItems === 0 ? "at most" : `${minItems} to`} ${MAX_CHILDREN_PER_CALL} ${what}`,
 });
 
 export const addChildrenRequest = shape(
-	Type.Object({ fence: Type.Optional(fence), items: Type.Array(Type.Unknown(), many("children", 0)) }, strict),
+	Type.Object(
+		{ fence: Type.Optional(fence), items: Type.Array(Type.Unknown(), many("children", 0, "The children to submit")) },
+		strict,
+	),
 );
-export type AddChildrenRequest = Omit<Static<typeof addChildrenRequest.schema>, "items"> & { items: ChildRequest[] };
+
+/** Children to submit. */
+export type AddChildrenRequest = Omit<Static<typeof addChildrenRequest.schema>, "items"> & {
+	/** The children to submit. */
+	items: ChildRequest[];
+};
 
 export const waitChildrenRequest = shape(
 	Type.Object(
@@ -59,9 +65,13 @@ export const waitChildrenRequest = shape(
 					allowed: `must be one of ${WAIT_MODES.join(", ")}`,
 				}),
 			),
-			ids: Type.Optional(Type.Array(executionId, many("ids of children", 1))),
+			ids: Type.Optional(
+				Type.Array(executionId, many("ids of children", 1, "The children that are meant; all when left out")),
+			),
 		},
 		strict,
 	),
 );
+
+/** Which children to wait for, and until when. */
 export type WaitChildrenRequest = Static<typeof waitChildrenRequest.schema>;

@@ -5,9 +5,13 @@ import type { ErrorBody } from "./replies.ts";
 /** What a caller gets when FlowFabric refuses; the same class in process and over HTTP. */
 export class FlowFabricError extends Error {
 	override name = "FlowFabricError";
+	/** What was refused, for programs; docs/api.md lists all codes. */
 	readonly code: ErrorCode;
+	/** The HTTP status of such a refusal. */
 	readonly status: number;
+	/** Whether the same call may succeed later. */
 	readonly retryable: boolean;
+	/** More for programs, such as the field or the limit; which it has follows from the code. */
 	readonly details: Record<string, unknown>;
 
 	constructor(code: ErrorCode, options: { message?: string; details?: Record<string, unknown>; cause?: unknown } = {}) {

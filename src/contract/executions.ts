@@ -3,7 +3,6 @@ import { STATE_NAMES, type StateName } from "../kernel/state-filter.ts";
 import {
 	base64,
 	capabilities,
-	category,
 	contentType,
 	duration,
 	fence,
@@ -18,135 +17,63 @@ import {
 	wellFormedText,
 } from "./fields.ts";
 import { amounts, guardIds, MAX_GUARDS } from "./guards.ts";
-import { type Static, Type } from "./schema.ts";
+import { policy } from "./policy.ts";
+import { described, type Static, Type } from "./schema.ts";
 import { tags } from "./tags.ts";
 import { shape } from "./validate.ts";
-import { timeoutBehavior } from "./waitpoints.ts";
 
 /** Requests about executions, as people and programs send them. */
-
-const categories = Type.Array(category, { maxItems: 32, allowed: "must be an array of at most 32 categories" });
-
-const backoff = Type.Union(
-	[
-		Type.Object(
-			{ type: Type.Literal("fixed"), delayMs: duration(0, "Wait before each retry") },
-			{ additionalProperties: false },
-		),
-		Type.Object(
-			{
-				type: Type.Literal("exponential"),
-				initialMs: Type.Optional(duration(1, "Wait before the first retry (1000)")),
-				maxMs: Type.Optional(duration(1, "Longest wait (60000)")),
-				multiplier: Type.Optional(
-					Type.Number({
-						minimum: 1,
-						maximum: 100,
-						description: "Factor between waits (2)",
-						allowed: "must be a number from 1 to 100",
-					}),
-				),
-				jitter: Type.Optional(
-					Type.Boolean({
-						description: "Randomise waits between half and all of the backoff (true)",
-						allowed: "must be a boolean",
-					}),
-				),
-			},
-			{ additionalProperties: false },
-		),
-	],
-	{ allowed: 'must be {type: "fixed", …} or {type: "exponential", …}' },
-);
-
-export const retryPolicy = Type.Object(
-	{
-		maxRetries: Type.Optional(integer(0, 1_000_000, "Retries after the first attempt (3)")),
-		backoff: Type.Optional(backoff),
-		retryableCategories: Type.Optional(categories),
-		nonRetryableCategories: Type.Optional(categories),
-	},
-	{ additionalProperties: false, description: "Without it nothing is retried", allowed: "must be an object" },
-);
-
-export const policy = Type.Object(
-	{
-		retry: Type.Optional(retryPolicy),
-		timeouts: Type.Optional(
-			Type.Object(
-				{
-					attemptMs: Type.Optional(duration(1, "Time an attempt may spend under lease")),
-					queueMs: Type.Optional(duration(1, "Time it may wait for a worker each time it becomes eligible")),
-					deadlineMs: Type.Optional(duration(1, "Time from its creation to its end")),
-				},
-				{ additionalProperties: false, allowed: "must be an object" },
-			),
-		),
-		suspension: Type.Optional(
-			Type.Object(
-				{
-					defaultTimeoutMs: Type.Optional(duration(1, "Timeout of suspensions that set none themselves (none)")),
-					timeoutBehavior: Type.Optional(timeoutBehavior),
-				},
-				{ additionalProperties: false, allowed: "must be an object" },
-			),
-		),
-		maxReclaims: Type.Optional(integer(0, 1_000_000, "Lost leases it survives (100)")),
-		maxReplays: Type.Optional(integer(0, 1_000_000, "Replays allowed (10)")),
-		stream: Type.Optional(
-			Type.Object(
-				{ maxFrames: Type.Optional(integer(1, 1_000_000, "Durable frames kept per attempt (10000)")) },
-				{ additionalProperties: false, allowed: "must be an object" },
-			),
-		),
-		maxSignals: Type.Optional(integer(0, 1_000_000, "Signals it accepts (10000)")),
-		retentionMs: Type.Optional(duration(0, "How long it is kept after its end; 0 keeps it until it is deleted")),
-		dedupWindowMs: Type.Optional(duration(1, "How long its idempotency key is remembered (24 h)")),
-	},
-	{ additionalProperties: false, allowed: "must be an object" },
-);
 
 /** Everything a create may say but its payload. */
 export const createFields = {
 	kind,
-	lane: Type.Optional(lane),
+	lane: Type.Optional(described(lane, "Queue the work waits in; created by first use (default)")),
 	namespace: Type.Optional(namespace),
-	priority: Type.Optional(priority),
-	tags: Type.Optional(tags),
-	requiredCapabilities: Type.Optional(capabilities("Capabilities that a worker must offer")),
-	budgets: Type.Optional(guardIds("Budgets that must admit it, and that it may spend from")),
-	quotas: Type.Optional(guardIds("Quotas that must admit it")),
+	priority: Type.Optional(described(priority, "Higher runs first; clamped to 0..9000 (0)")),
+	tags: Type.Optional(described(tags, "Words to find it by: {key: value} (none)")),
+	requiredCapabilities: Type.Optional(capabilities("Capabilities that a worker must offer (none)")),
+	budgets: Type.Optional(guardIds("Budgets that must admit it, and that it may spend from (none)")),
+	quotas: Type.Optional(guardIds("Quotas that must admit it (none)")),
 	reserve: Type.Optional(
 		Type.Record(amounts, {
 			maxProperties: MAX_GUARDS,
-			description: "What is reserved for it while it runs: {budget: {dimension: amount}}",
+			description: "What is reserved for it while it runs: {budget: {dimension: amount}} (nothing)",
 			allowed: `must be an object of at most ${MAX_GUARDS} budgets`,
 		}),
 	),
-	fairnessKey: Type.Optional(wellFormedText(1, 256, "Keys of the same priority take turns")),
-	delayUntil: Type.Optional(time),
-	delayMs: Type.Optional(duration(0, "Do not start before this long from now")),
+	fairnessKey: Type.Optional(wellFormedText(1, 256, "Keys of the same priority take turns (none)")),
+	delayUntil: Type.Optional(
+		described(time, "Do not start before this time, in Unix milliseconds of the store's clock (now)"),
+	),
+	delayMs: Type.Optional(duration(0, "Do not start before this long from now (0)")),
 	idempotencyKey: Type.Optional(
-		text(0, 256, "Submitting again under this key gives the first execution; empty = none"),
+		text(0, 256, "Submitting again under this key gives the first execution (none, as with an empty one)"),
 	),
 	policy: Type.Optional(policy),
-	contentType: Type.Optional(contentType),
-	createdBy: Type.Optional(text(1, 256, "Who submitted it")),
+	contentType: Type.Optional(
+		described(contentType, "Media type of the input (application/json; application/octet-stream for bytes)"),
+	),
+	createdBy: Type.Optional(text(1, 256, "Who submitted it (the caller)")),
 	traceparent: Type.Optional(
 		Type.String({
 			pattern: "^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$",
-			description: "W3C trace context",
+			description: "W3C trace context it continues (the active one in the library, else none)",
 			allowed: "must be a W3C traceparent",
 		}),
 	),
 };
 
+/** What the handler is given. */
+export const inputFields = {
+	input: Type.Optional(Type.Unknown({ description: "What the handler is given, if JSON (nothing)" })),
+	inputBase64: Type.Optional(described(base64, "What the handler is given as base64, if bytes (nothing)")),
+};
+
 export const createRequest = shape(
-	Type.Object(
-		{ ...createFields, input: Type.Optional(Type.Unknown()), inputBase64: Type.Optional(base64) },
-		{ additionalProperties: false, allowed: "must be an object" },
-	),
+	Type.Object({ ...createFields, ...inputFields }, { additionalProperties: false, allowed: "must be an object" }),
 );
+
+/** What a submission says. */
 export type CreateRequest = Static<typeof createRequest.schema>;
 
 export const MAX_BATCH_ITEMS = 1000;
@@ -156,6 +83,7 @@ export const createManyRequest = shape(
 		{
 			items: Type.Array(Type.Unknown(), {
 				maxItems: MAX_BATCH_ITEMS,
+				description: "What each submission says",
 				allowed: `must be an array of at most ${MAX_BATCH_ITEMS} items`,
 			}),
 		},
@@ -163,30 +91,38 @@ export const createManyRequest = shape(
 	),
 );
 
+export const cancelMode = (description: string) =>
+	Type.Union([Type.Literal("graceful"), Type.Literal("force")], {
+		description,
+		allowed: 'must be "graceful" or "force"',
+	});
+
 export const cancelRequest = shape(
 	Type.Object(
 		{
-			reason: Type.Optional(text(1, 1024, "Why")),
-			mode: Type.Optional(
-				Type.Union([Type.Literal("graceful"), Type.Literal("force")], { allowed: 'must be "graceful" or "force"' }),
-			),
+			reason: Type.Optional(text(1, 1024, "Why (none)")),
+			mode: Type.Optional(cancelMode("Whether its holder is asked to stop, or it is ended at once (graceful)")),
 			graceMs: Type.Optional(duration(0, "How long the holder may take (30000)")),
-			fence: Type.Optional(fence),
+			fence: Type.Optional(described(fence, "The lease of the holder, if that is who cancels (none)")),
 		},
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
 );
+
+/** How to cancel an execution. */
 export type CancelRequest = Static<typeof cancelRequest.schema>;
 
 export const revokeLeaseRequest = shape(
 	Type.Object(
 		{
-			expectedLeaseId: Type.Optional(text(1, 64, "Revoke only this lease")),
-			reason: Type.Optional(text(1, 1024, "Why")),
+			expectedLeaseId: Type.Optional(text(1, 64, "Revoke only this lease (whichever it is)")),
+			reason: Type.Optional(text(1, 1024, "Why (none)")),
 		},
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
 );
+
+/** Which lease to take away, and why. */
 export type RevokeLeaseRequest = Static<typeof revokeLeaseRequest.schema>;
 
 export const replayRequest = shape(
@@ -202,11 +138,15 @@ export const replayRequest = shape(
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
 );
+
+/** How to run ended work again. */
 export type ReplayRequest = Static<typeof replayRequest.schema>;
 
 export const changePriorityRequest = shape(
 	Type.Object({ priority }, { additionalProperties: false, allowed: "must be an object" }),
 );
+
+/** The priority an execution is to have. */
 export type ChangePriorityRequest = Static<typeof changePriorityRequest.schema>;
 
 const anyState = STATE_NAMES.join("|");
@@ -225,7 +165,7 @@ const states = Type.Unsafe<StateName | readonly StateName[]>(
 				allowed: `must be 1 to 100 of ${STATE_NAMES.join(", ")}`,
 			}),
 		],
-		{ description: "States, comma-separated, or the groups open (not ended) and ended" },
+		{ description: "States, comma-separated, or the groups open (not ended) and ended; any when left out" },
 	),
 );
 
@@ -274,6 +214,8 @@ export const listRequest = shape(
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
 );
+
+/** What to list, and which page of it. */
 export type ListRequest = Static<typeof listRequest.schema>;
 
 /** Longest wait of one call over HTTP. */
@@ -289,6 +231,8 @@ export const eventsRequest = shape(
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
 );
+
+/** Which events to read. */
 export type EventsRequest = Static<typeof eventsRequest.schema>;
 
 export const waitRequest = shape(

@@ -17,4 +17,6 @@ export const feedRequest = shape(
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
 );
+
+/** Which events of a namespace to read. */
 export type FeedRequest = Static<typeof feedRequest.schema>;

@@ -42,7 +42,7 @@ export function duration(minimum: number, description: string): TInteger {
 
 export const namespace = Type.String({
 	pattern: "^[A-Za-z0-9._-]{1,64}$",
-	description: "Tenant; nothing crosses it",
+	description: "Tenant; nothing crosses it (default, or the one that the token is bound to)",
 	allowed: "must be 1 to 64 characters of A-Z a-z 0-9 . _ -",
 });
 
@@ -110,10 +110,19 @@ export const base64 = Type.String({
 
 export const fence = Type.Object(
 	{
-		leaseId: Type.String({ minLength: 1, maxLength: 64, allowed: "must be the lease's id" }),
+		leaseId: Type.String({
+			minLength: 1,
+			maxLength: 64,
+			description: "Id of the lease",
+			allowed: "must be the lease's id",
+		}),
 		epoch: integer(1, Number.MAX_SAFE_INTEGER, "Epoch of the lease"),
 	},
-	{ additionalProperties: false, allowed: "must be {leaseId, epoch}" },
+	{
+		additionalProperties: false,
+		description: "The lease the call is made under; without it the call is refused",
+		allowed: "must be {leaseId, epoch}",
+	},
 );
 
 /** Which part of a list is asked for. */

@@ -1,10 +1,10 @@
 import { MAX_NODES } from "../kernel/flows/graph.ts";
 import { CANCEL_POLICIES, type CancelPolicy } from "../kernel/records/flow.ts";
 import { EDGE_CONDITIONS, type EdgeCondition } from "../kernel/records/links.ts";
-import type { CreateRequest } from "./executions.ts";
+import { type CreateRequest, cancelMode } from "./executions.ts";
 import { duration, integer, kind, namespace, page, text, wellFormedText } from "./fields.ts";
 import { guardIds } from "./guards.ts";
-import { type Static, Type } from "./schema.ts";
+import { described, type Static, Type } from "./schema.ts";
 import { tags } from "./tags.ts";
 import { shape } from "./validate.ts";
 
@@ -22,10 +22,12 @@ const on = Type.Unsafe<EdgeCondition>(
 );
 
 const edgeFields = {
-	from: nodeKey,
-	to: nodeKey,
+	from: described(nodeKey, "Key of the upstream node"),
+	to: described(nodeKey, "Key of the downstream node"),
 	on: Type.Optional(on),
-	passResultAs: Type.Optional(text(1, 256, "The name under which the downstream gets the upstream's result")),
+	passResultAs: Type.Optional(
+		text(1, 256, "The name under which the downstream gets the upstream's result (not passed)"),
+	),
 };
 
 const groupFields = {
@@ -54,10 +56,14 @@ export const nodeRequest = shape(
 );
 
 /** A node of a flow: its key, and what a submission says. */
-export type NodeRequest = CreateRequest & { key: string };
+export type NodeRequest = CreateRequest & {
+	/** The node's name within its flow. */
+	key: string;
+};
 
-const many = (what: string, most: number) => ({
+const many = (what: string, most: number, description: string) => ({
 	maxItems: most,
+	description,
 	allowed: `must be an array of at most ${most} ${what}`,
 });
 
@@ -67,17 +73,26 @@ export const MAX_EDGES = 500_000;
 export const createFlowRequest = shape(
 	Type.Object(
 		{
-			kind: Type.Optional(kind),
+			kind: Type.Optional(described(kind, "What it is for, to find it by (none)")),
 			namespace: Type.Optional(namespace),
-			tags: Type.Optional(tags),
-			budgets: Type.Optional(guardIds("Budgets that apply to every member")),
-			retentionMs: Type.Optional(duration(0, "How long it is kept after its end; 0 keeps it until it is deleted")),
-			idempotencyKey: Type.Optional(text(0, 256, "Creating again under this key gives the first flow; empty = none")),
-			createdBy: Type.Optional(text(1, 256, "Who submitted it")),
+			tags: Type.Optional(described(tags, "Words to find it by: {key: value} (none)")),
+			budgets: Type.Optional(guardIds("Budgets that apply to every member (none)")),
+			retentionMs: Type.Optional(
+				duration(0, "How long it is kept after its end (the server's, 24 h); 0 keeps it until it is deleted"),
+			),
+			idempotencyKey: Type.Optional(
+				text(0, 256, "Creating again under this key gives the first flow (none, as with an empty one)"),
+			),
+			createdBy: Type.Optional(text(1, 256, "Who submitted it (the caller)")),
 			nodes: Type.Array(Type.Unknown(), { description: "Its members: a key, and what a submission says" }),
-			edges: Type.Optional(Type.Array(Type.Object(edgeFields, strict), many("edges", MAX_EDGES))),
+			edges: Type.Optional(
+				Type.Array(Type.Object(edgeFields, strict), many("edges", MAX_EDGES, "Which member waits for which (none)")),
+			),
 			groups: Type.Optional(
-				Type.Array(Type.Object({ node: nodeKey, ...groupFields }, strict), many("groups", MAX_NODES)),
+				Type.Array(
+					Type.Object({ node: described(nodeKey, "Key of the node that waits"), ...groupFields }, strict),
+					many("groups", MAX_NODES, "What nodes wait for that do not need all of their edges (none)"),
+				),
 			),
 			sealed: Type.Optional(
 				Type.Boolean({
@@ -89,6 +104,8 @@ export const createFlowRequest = shape(
 		strict,
 	),
 );
+
+/** A flow as plain JSON. */
 export type CreateFlowRequest = Static<typeof createFlowRequest.schema>;
 
 export const edgeRequest = shape(
@@ -100,32 +117,45 @@ export const edgeRequest = shape(
 		strict,
 	),
 );
+
+/** An edge to add to a flow. */
 export type EdgeRequest = Static<typeof edgeRequest.schema>;
 
 export const groupRequest = shape(Type.Object(groupFields, strict));
+
+/** What a node waits for. */
 export type GroupRequest = Static<typeof groupRequest.schema>;
 
 export const cancelFlowRequest = shape(
 	Type.Object(
 		{
-			reason: Type.Optional(text(1, 1024, "Why")),
+			reason: Type.Optional(text(1, 1024, "Why (none)")),
 			policy: Type.Unsafe<CancelPolicy>(
 				Type.Enum([...CANCEL_POLICIES], {
 					description: "What becomes of its members",
 					allowed: `must be one of ${CANCEL_POLICIES.join(", ")}`,
 				}),
 			),
-			mode: Type.Optional(
-				Type.Union([Type.Literal("graceful"), Type.Literal("force")], { allowed: 'must be "graceful" or "force"' }),
-			),
+			mode: Type.Optional(cancelMode("Whether running members are asked to stop, or are ended at once (graceful)")),
 			graceMs: Type.Optional(duration(0, "How long holders may take (30000)")),
 		},
 		strict,
 	),
 );
+
+/** How to cancel a flow. */
 export type CancelFlowRequest = Static<typeof cancelFlowRequest.schema>;
 
 export const flowsPageRequest = shape(
-	Type.Object({ namespace: Type.Optional(namespace), kind: Type.Optional(kind), ...page }, strict),
+	Type.Object(
+		{
+			namespace: Type.Optional(namespace),
+			kind: Type.Optional(described(kind, "Only flows of this kind (all)")),
+			...page,
+		},
+		strict,
+	),
 );
+
+/** Which flows to list. */
 export type FlowsPageRequest = Static<typeof flowsPageRequest.schema>;

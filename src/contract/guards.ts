@@ -35,12 +35,20 @@ export const amounts = Type.Record(integer(0, MAX_AMOUNT, "An amount"), {
 export const limit = (description: string) => integer(1, MAX_AMOUNT, description);
 
 /** The same, or null to take it away. */
-export const orNull = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null({ allowed: "or null" })]);
+export const orNull = <S extends TSchema & { description?: string }>(schema: S) =>
+	Type.Union(
+		[schema, Type.Null({ allowed: "or null" })],
+		schema.description === undefined ? undefined : { description: `${schema.description}; null to remove it` },
+	);
 
 export const guardRequest = shape(Type.Object({ namespace: Type.Optional(namespace) }, strict));
+
+/** Whose budget or quota is meant. */
 export type GuardRequest = Static<typeof guardRequest.schema>;
 
 export const guardsPageRequest = shape(Type.Object({ namespace: Type.Optional(namespace), ...page }, strict));
+
+/** Which page of budgets or quotas to read. */
 export type GuardsPageRequest = Static<typeof guardsPageRequest.schema>;
 
 export const guardIdShape = shape(Type.Object({ id: guardId }, strict));

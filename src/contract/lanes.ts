@@ -7,9 +7,13 @@ import { shape } from "./validate.ts";
 const strict = { additionalProperties: false, allowed: "must be an object" };
 
 export const lanesRequest = shape(Type.Object({ namespace: Type.Optional(namespace) }, strict));
+
+/** Whose lane is meant. */
 export type LanesRequest = Static<typeof lanesRequest.schema>;
 
 export const lanesPageRequest = shape(Type.Object({ namespace: Type.Optional(namespace), ...page }, strict));
+
+/** Which page of lanes to read. */
 export type LanesPageRequest = Static<typeof lanesPageRequest.schema>;
 
 export const laneShape = shape(Type.Object({ lane }, strict));
@@ -29,4 +33,6 @@ export const laneSettings = shape(
 		strict,
 	),
 );
+
+/** What can be set of a lane. */
 export type LaneSettings = Static<typeof laneSettings.schema>;

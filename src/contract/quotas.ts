@@ -36,11 +36,15 @@ export const createQuotaRequest = shape(
 		strict,
 	),
 );
+
+/** What a quota is to be. */
 export type CreateQuotaRequest = Static<typeof createQuotaRequest.schema>;
 
 export const patchQuotaRequest = shape(
 	Type.Object({ rate: Type.Optional(orNull(rate)), concurrency: Type.Optional(orNull(concurrency)), ...more }, strict),
 );
+
+/** What is to change of a quota. */
 export type PatchQuotaRequest = Static<typeof patchQuotaRequest.schema>;
 
 export function checkNewQuota(given: CreateQuotaRequest): void {

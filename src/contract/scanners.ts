@@ -7,7 +7,7 @@ import { shape } from "./validate.ts";
 
 const MOST = 256;
 
-const scanners = Type.Object(
+export const scanners = Type.Object(
 	{
 		namespaces: Type.Optional(
 			Type.Array(namespace, {
@@ -38,6 +38,7 @@ const scanners = Type.Object(
 
 const options = shape(Type.Object({ scanners: Type.Optional(scanners) }, { allowed: "must be an object" }));
 
+/** What the scanners of an engine are restricted to. */
 export type ScannerRestriction = Static<typeof scanners>;
 
 /** Refused by the name of the field. */

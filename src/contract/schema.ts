@@ -26,10 +26,11 @@ export type Static<S extends TSchema> = S extends Schema<infer T> ? T : never;
 type Properties = Record<string, TSchema>;
 type OptionalNames<P> = { [N in keyof P]: "~optional" extends keyof P[N] ? N : never }[keyof P];
 type Flat<T> = { [N in keyof T]: T[N] };
+/** Names are picked by a parameter and not by an `as` clause, which would lose what editors show about a property. */
+type Given<P extends Properties, K extends keyof P> = { [N in K]: Static<P[N]> };
+type Perhaps<P extends Properties, K extends keyof P> = { [N in K]?: Static<P[N]> };
 type ObjectOf<P extends Properties> = Flat<
-	{ [N in keyof P as N extends OptionalNames<P> ? never : N]: Static<P[N]> } & {
-		[N in keyof P as N extends OptionalNames<P> ? N : never]?: Static<P[N]>;
-	}
+	Given<P, Exclude<keyof P, OptionalNames<P>>> & Perhaps<P, Extract<keyof P, OptionalNames<P>>>
 >;
 
 /** Keywords of JSON Schema, and what error messages need: `allowed` is the half sentence they end with. */
@@ -86,3 +87,6 @@ export const Type = {
 		return copy;
 	},
 };
+
+/** The same schema under another description, for a field where the usual one says too little. */
+export const described = <S extends TSchema>(schema: S, description: string): S => ({ ...schema, description });

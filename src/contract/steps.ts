@@ -1,6 +1,6 @@
-import { retryPolicy } from "./executions.ts";
 import { base64, category, duration, fence, integer, moment, page, text } from "./fields.ts";
-import { type Static, Type } from "./schema.ts";
+import { retryPolicy } from "./policy.ts";
+import { described, type Static, Type } from "./schema.ts";
 import { shape } from "./validate.ts";
 import { MAX_REASON } from "./worker-protocol.ts";
 
@@ -23,7 +23,7 @@ export const recordStepRequest = shape(
 			name: stepName,
 			index: integer(0, MAX_INDEX, "Position among the steps of this name in one run, from 0"),
 			result: Type.Optional(Type.Unknown({ description: "What it returned; nothing when all three are left out" })),
-			resultBase64: Type.Optional(base64),
+			resultBase64: Type.Optional(described(base64, "What it returned as base64, if bytes")),
 			error: Type.Optional(
 				Type.Object(
 					{ reason: text(1, MAX_REASON, "What went wrong"), category: Type.Optional(category) },
@@ -39,6 +39,8 @@ export const recordStepRequest = shape(
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
 );
+
+/** A step of a handler, and what it came to. */
 export type RecordStepRequest = Static<typeof recordStepRequest.schema>;
 
 /** How a handler asks for a step to be run. */
@@ -52,6 +54,8 @@ export const stepCall = shape(
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
 );
+
+/** How a step is to be run. */
 export type StepOptions = Omit<Static<typeof stepCall.schema>, "name">;
 
 export const stepsRequest = shape(
@@ -65,4 +69,6 @@ export const stepsRequest = shape(
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
 );
+
+/** Which page of steps to read. */
 export type StepsRequest = Static<typeof stepsRequest.schema>;

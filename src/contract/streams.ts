@@ -1,6 +1,6 @@
 import { FRAME_MODES, type FrameMode } from "../kernel/records/stream.ts";
 import { base64, fence, integer, text } from "./fields.ts";
-import { type Static, Type } from "./schema.ts";
+import { described, type Static, Type } from "./schema.ts";
 import { shape } from "./validate.ts";
 
 /** Requests about the streams of attempts. */
@@ -25,8 +25,8 @@ const frame = Type.Object(
 				}),
 			),
 		),
-		text: Type.Optional(Type.String({ allowed: "must be a string" })),
-		payloadBase64: Type.Optional(base64),
+		text: Type.Optional(Type.String({ description: "What it carries, if text", allowed: "must be a string" })),
+		payloadBase64: Type.Optional(described(base64, "What it carries as base64, if bytes")),
 		patch: Type.Optional(Type.Unknown({ description: "A JSON Merge Patch (RFC 7396), for a summary frame" })),
 		seq: Type.Optional(
 			integer(1, Number.MAX_SAFE_INTEGER, "Ascending within a lease: a repeated frame is not stored twice"),
@@ -35,6 +35,8 @@ const frame = Type.Object(
 	},
 	strict,
 );
+
+/** A frame to append to a stream. */
 export type FrameRequest = Static<typeof frame>;
 
 export const frameRequest = shape(frame);
@@ -45,6 +47,7 @@ export const appendFramesRequest = shape(
 			fence: Type.Optional(fence),
 			frames: Type.Array(frame, {
 				minItems: 1,
+				description: "The frames, in their order",
 				maxItems: MAX_FRAMES_AT_ONCE,
 				allowed: `must be an array of 1 to ${MAX_FRAMES_AT_ONCE} frames`,
 			}),
@@ -52,6 +55,8 @@ export const appendFramesRequest = shape(
 		strict,
 	),
 );
+
+/** Frames to append to the stream of an attempt. */
 export type AppendFramesRequest = Static<typeof appendFramesRequest.schema>;
 
 const frameIdField = Type.String({
@@ -63,13 +68,15 @@ const frameIdField = Type.String({
 export const readFramesRequest = shape(
 	Type.Object(
 		{
-			from: Type.Optional(frameIdField),
-			to: Type.Optional(frameIdField),
+			from: Type.Optional(described(frameIdField, "Frames from this one on (the first)")),
+			to: Type.Optional(described(frameIdField, "Frames up to this one (the last)")),
 			limit: Type.Optional(integer(1, MAX_FRAMES_READ, "Maximum frames per page (1000)")),
 		},
 		strict,
 	),
 );
+
+/** Which range of frames to read. */
 export type ReadFramesRequest = Static<typeof readFramesRequest.schema>;
 
 const after = Type.String({
@@ -88,6 +95,8 @@ export const tailFramesRequest = shape(
 		strict,
 	),
 );
+
+/** Which frames to read, and how long to wait for them. */
 export type TailFramesRequest = Static<typeof tailFramesRequest.schema>;
 
 /** How far a reader that follows a stream has come. */

@@ -1,7 +1,7 @@
 import { isTagKey, MAX_TAGS, MAX_TAGS_CHARS, type Tags, tagsFit } from "../kernel/tags.ts";
 import { FlowFabricError } from "./errors.ts";
 import { text } from "./fields.ts";
-import { type Static, Type } from "./schema.ts";
+import { described, type Static, Type } from "./schema.ts";
 import { shape } from "./validate.ts";
 
 /** Tags as callers give them. Keys have an error of their own, so that a program can tell which one it was. */
@@ -15,7 +15,7 @@ export const tags = Type.Record(text(0, 256, "A tag's value"), {
 export const setTagsRequest = shape(
 	Type.Object(
 		{
-			set: Type.Optional(tags),
+			set: Type.Optional(described(tags, "Tags to set: {key: value}")),
 			remove: Type.Optional(
 				Type.Array(Type.String({ allowed: "must be a tag's key" }), {
 					maxItems: MAX_TAGS,
@@ -27,6 +27,8 @@ export const setTagsRequest = shape(
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
 );
+
+/** Tags to set and to take away. */
 export type SetTagsRequest = Static<typeof setTagsRequest.schema>;
 
 /** Refuses what no execution could have. */

@@ -4,7 +4,7 @@ import type { Condition } from "../kernel/suspension/condition.ts";
 import { SUSPENSION_REASONS, type SuspensionReason } from "../kernel/suspension/reasons.ts";
 import { FlowFabricError } from "./errors.ts";
 import { base64, contentType, duration, fence, namespace, page, text, time } from "./fields.ts";
-import { type Static, Type } from "./schema.ts";
+import { described, type Static, Type } from "./schema.ts";
 import { shape } from "./validate.ts";
 
 /** Requests about suspensions, waitpoints and the signals that come to them. */
@@ -43,7 +43,10 @@ export const suspendRequest = shape(
 			waitpoints: Type.Optional(
 				Type.Array(
 					Type.Object(
-						{ key: waitpointKeyField, id: Type.Optional(Type.String({ maxLength: 64 })) },
+						{
+							key: waitpointKeyField,
+							id: Type.Optional(Type.String({ maxLength: 64, description: "Id of one that is open already" })),
+						},
 						{ additionalProperties: false, allowed: "must be {key} or {id, key}" },
 					),
 					{
@@ -53,8 +56,8 @@ export const suspendRequest = shape(
 					},
 				),
 			),
-			timeoutAt: Type.Optional(time),
-			timeoutMs: Type.Optional(duration(1, "Timeout of the wait")),
+			timeoutAt: Type.Optional(described(time, "When the wait times out, in Unix milliseconds (the policy's)")),
+			timeoutMs: Type.Optional(duration(1, "How long it waits at most (the policy's)")),
 			timeoutBehavior: Type.Optional(timeoutBehavior),
 			resumeDelayMs: Type.Optional(duration(0, "Delay after it was resumed (0)")),
 			idempotencyKey: Type.Optional(
@@ -64,6 +67,8 @@ export const suspendRequest = shape(
 		strict,
 	),
 );
+
+/** What to wait for. */
 export type SuspendRequest = Static<typeof suspendRequest.schema>;
 
 export const createWaitpointRequest = shape(
@@ -76,24 +81,26 @@ export const createWaitpointRequest = shape(
 		strict,
 	),
 );
+
+/** A waitpoint to open. */
 export type CreateWaitpointRequest = Static<typeof createWaitpointRequest.schema>;
 
 const payload = {
-	payload: Type.Optional(Type.Unknown()),
-	payloadBase64: Type.Optional(base64),
-	contentType: Type.Optional(contentType),
+	payload: Type.Optional(Type.Unknown({ description: "What it carries, if JSON" })),
+	payloadBase64: Type.Optional(described(base64, "What it carries as base64, if bytes")),
+	contentType: Type.Optional(described(contentType, "Media type of the payload")),
 };
 
 const signalName = text(1, 256, "Name of the signal");
 
 /** Ids and tokens of any form and length: what is wrong with them is told by nothing but `invalid_token`. */
-const secretly = Type.String({ allowed: "must be a string" });
+const secretly = (description: string) => Type.String({ description, allowed: "must be a string" });
 
 export const signalRequest = shape(
 	Type.Object(
 		{
-			waitpointId: secretly,
-			token: secretly,
+			waitpointId: secretly("Id of the waitpoint"),
+			token: secretly("Token of the waitpoint"),
 			name: signalName,
 			...payload,
 			source: Type.Optional(
@@ -111,6 +118,8 @@ export const signalRequest = shape(
 		strict,
 	),
 );
+
+/** A signal, and where it is to go. */
 export type SignalRequest = Static<typeof signalRequest.schema>;
 
 /** Kinds of senders that only the engine speaks for. */
@@ -136,18 +145,22 @@ export function checkWaitpointKey(field: string, key: string): void {
 
 /** What comes to a callback URL: bytes, and nothing else that is known of them. */
 export interface CallbackRequest {
+	/** The token of the waitpoint, as the URL has it. */
 	token: string;
+	/** What was posted. */
 	bytes: Uint8Array;
+	/** Its media type. */
 	contentType?: string;
 	/** The signal it is; `callback` when left out. */
 	name?: string;
+	/** A repeat within 24 hours under this key is not counted again. */
 	idempotencyKey?: string;
 }
 
 export const callbackRequest = shape(
 	Type.Object(
 		{
-			token: secretly,
+			token: secretly("Token of the waitpoint"),
 			name: Type.Optional(signalName),
 			idempotencyKey: Type.Optional(text(0, 256, "A repeat within 24 hours under this key is not counted again")),
 			contentType: Type.Optional(contentType),
@@ -160,16 +173,22 @@ export const approveRequest = shape(
 	Type.Object(
 		{
 			name: signalName,
-			waitpoint: Type.Optional(waitpointKeyField),
-			payload: Type.Optional(Type.Unknown()),
+			waitpoint: Type.Optional(
+				described(waitpointKeyField, "Key of the waitpoint it is for (the one that waits for it)"),
+			),
+			payload: Type.Optional(Type.Unknown({ description: "What is sent along" })),
 			identity: Type.Optional(text(1, 256, "Who answers (the token's name)")),
 		},
 		strict,
 	),
 );
+
+/** An answer to what waits for somebody. */
 export type ApproveRequest = Static<typeof approveRequest.schema>;
 
-export const resumeRequest = shape(Type.Object({ reason: Type.Optional(text(0, 1024, "Why")) }, strict));
+export const resumeRequest = shape(Type.Object({ reason: Type.Optional(text(0, 1024, "Why (none)")) }, strict));
+
+/** Why suspended work is to go on. */
 export type ResumeRequest = Static<typeof resumeRequest.schema>;
 
 export const waitpointsRequest = shape(
@@ -181,6 +200,8 @@ export const waitpointsRequest = shape(
 		strict,
 	),
 );
+
+/** Which waitpoints of an execution to read. */
 export type WaitpointsRequest = Static<typeof waitpointsRequest.schema>;
 
 export const inboxRequest = shape(
@@ -195,13 +216,17 @@ export const inboxRequest = shape(
 					}),
 				),
 			),
-			key: Type.Optional(waitpointKeyField),
+			key: Type.Optional(described(waitpointKeyField, "Only waitpoints of this key")),
 			...page,
 		},
 		strict,
 	),
 );
+
+/** What that waits for somebody is to be read. */
 export type InboxRequest = Static<typeof inboxRequest.schema>;
 
 export const signalsRequest = shape(Type.Object(page, strict));
+
+/** Which page of signals to read. */
 export type SignalsRequest = Static<typeof signalsRequest.schema>;

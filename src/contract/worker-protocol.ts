@@ -14,7 +14,7 @@ import {
 	text,
 	time,
 } from "./fields.ts";
-import { type Static, Type } from "./schema.ts";
+import { described, type Static, Type } from "./schema.ts";
 import { shape } from "./validate.ts";
 
 /** Requests of workers: claiming, and everything that carries a fence. */
@@ -37,12 +37,24 @@ export const MAX_CLAIM_WAIT_MS = 30_000;
 const search = {
 	namespace: Type.Optional(namespace),
 	lanes: Type.Optional(
-		Type.Array(lane, { minItems: 1, maxItems: 64, allowed: "must be an array of 1 to 64 lanes, best first" }),
+		Type.Array(lane, {
+			minItems: 1,
+			maxItems: 64,
+			description: "Lanes to take work from, best first (default)",
+			allowed: "must be an array of 1 to 64 lanes, best first",
+		}),
 	),
-	kinds: Type.Optional(Type.Array(kind, { minItems: 1, maxItems: 256, allowed: "must be an array of 1 to 256 kinds" })),
+	kinds: Type.Optional(
+		Type.Array(kind, {
+			minItems: 1,
+			maxItems: 256,
+			description: "Kinds to take (any)",
+			allowed: "must be an array of 1 to 256 kinds",
+		}),
+	),
 	capabilities: Type.Optional(capabilities("What the worker offers (none)")),
-	workerId: name,
-	instanceId: name,
+	workerId: described(name, "Name of this kind of worker"),
+	instanceId: described(name, "Name of this very process"),
 	waitMs: Type.Optional(integer(0, MAX_CLAIM_WAIT_MS, "How long to wait for work (0)")),
 };
 
@@ -60,6 +72,8 @@ export const claimRequest = shape(
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
 );
+
+/** Who looks for work, and how much is to be leased. */
 export type ClaimRequest = Static<typeof claimRequest.schema>;
 
 export const grantRequest = shape(
@@ -72,14 +86,18 @@ export const grantRequest = shape(
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
 );
+
+/** Who looks for work that is to be reserved. */
 export type GrantRequest = Static<typeof grantRequest.schema>;
 
 export const acceptGrantRequest = shape(
 	Type.Object(
-		{ instanceId: name, leaseMs: Type.Optional(leaseMs) },
+		{ instanceId: described(name, "Name of the process the grant is for"), leaseMs: Type.Optional(leaseMs) },
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
 );
+
+/** Who accepts a grant. */
 export type AcceptGrantRequest = Static<typeof acceptGrantRequest.schema>;
 
 export const renewRequest = shape(
@@ -87,27 +105,37 @@ export const renewRequest = shape(
 		{
 			leases: Type.Array(
 				Type.Object(
-					{ executionId, leaseId: Type.String({ maxLength: 64 }), epoch: Type.Integer() },
+					{
+						executionId,
+						leaseId: Type.String({ maxLength: 64, description: "Id of the lease" }),
+						epoch: Type.Integer({ description: "Epoch of the lease" }),
+					},
 					{ additionalProperties: false, allowed: "must be {executionId, leaseId, epoch}" },
 				),
-				{ maxItems: 1000, allowed: "must be an array of at most 1000 leases" },
+				{ maxItems: 1000, description: "The leases to renew", allowed: "must be an array of at most 1000 leases" },
 			),
 			leaseMs: Type.Optional(leaseMs),
 		},
 		{ additionalProperties: false, allowed: "must be an object" },
 	),
 );
+
+/** Leases to renew, and for how long. */
 export type RenewRequest = Static<typeof renewRequest.schema>;
 
 const fenced = { fence: Type.Optional(fence) };
 const payload = {
-	result: Type.Optional(Type.Unknown()),
-	resultBase64: Type.Optional(base64),
-	contentType: Type.Optional(contentType),
+	result: Type.Optional(Type.Unknown({ description: "What came of it, if JSON (nothing)" })),
+	resultBase64: Type.Optional(described(base64, "What came of it as base64, if bytes (nothing)")),
+	contentType: Type.Optional(
+		described(contentType, "Media type of the result (application/json; application/octet-stream for bytes)"),
+	),
 };
 const strict = { additionalProperties: false, allowed: "must be an object" };
 
 export const completeRequest = shape(Type.Object({ ...fenced, ...payload }, strict));
+
+/** What came of an execution. */
 export type CompleteRequest = Static<typeof completeRequest.schema>;
 
 export const MAX_JOINT_COMPLETES = 1000;
@@ -117,6 +145,7 @@ export const completeManyRequest = shape(
 		{
 			items: Type.Array(Type.Unknown(), {
 				maxItems: MAX_JOINT_COMPLETES,
+				description: "What came of each execution",
 				allowed: `must be an array of at most ${MAX_JOINT_COMPLETES} items`,
 			}),
 		},
@@ -153,17 +182,27 @@ export const failRequest = shape(
 		strict,
 	),
 );
+
+/** Why an attempt failed. */
 export type FailRequest = Static<typeof failRequest.schema>;
 
 export const delayRequest = shape(
 	Type.Object(
-		{ ...fenced, delayMs: Type.Optional(duration(0, "Continue after this long")), delayUntil: Type.Optional(time) },
+		{
+			...fenced,
+			delayMs: Type.Optional(duration(0, "Continue after this long")),
+			delayUntil: Type.Optional(described(time, "Continue at this time, in Unix milliseconds of the store's clock")),
+		},
 		strict,
 	),
 );
+
+/** When an execution is to continue. */
 export type DelayRequest = Static<typeof delayRequest.schema>;
 
 export const releaseRequest = shape(Type.Object(fenced, strict));
+
+/** Which lease is given back. */
 export type ReleaseRequest = Static<typeof releaseRequest.schema>;
 
 export const progressRequest = shape(
@@ -171,11 +210,18 @@ export const progressRequest = shape(
 		{
 			...fenced,
 			percent: Type.Optional(
-				Type.Number({ minimum: 0, maximum: 100, description: "How far", allowed: "must be a number from 0 to 100" }),
+				Type.Number({
+					minimum: 0,
+					maximum: 100,
+					description: "How far it is, from 0 to 100",
+					allowed: "must be a number from 0 to 100",
+				}),
 			),
 			message: Type.Optional(text(0, 1024, "What it is doing")),
 		},
 		strict,
 	),
 );
+
+/** How far an execution is. */
 export type ProgressRequest = Static<typeof progressRequest.schema>;

@@ -1,6 +1,6 @@
 import { FlowFabricError } from "./errors.ts";
 import { capabilities, integer, kind, lane, name, namespace, page } from "./fields.ts";
-import { type Static, Type } from "./schema.ts";
+import { described, type Static, Type } from "./schema.ts";
 import { shape } from "./validate.ts";
 
 /** Requests about the registry of workers. */
@@ -14,7 +14,7 @@ const MAX_KINDS_CHARS = 32_768;
 export const registerWorkerRequest = shape(
 	Type.Object(
 		{
-			workerId: name,
+			workerId: described(name, "Name of this kind of worker"),
 			namespace: Type.Optional(namespace),
 			capabilities: capabilities("What it offers"),
 			kinds: Type.Optional(
@@ -36,12 +36,18 @@ export const registerWorkerRequest = shape(
 		strict,
 	),
 );
+
+/** What a worker offers. */
 export type RegisterWorkerRequest = Static<typeof registerWorkerRequest.schema>;
 
 export const workersRequest = shape(Type.Object({ namespace: Type.Optional(namespace) }, strict));
+
+/** Whose worker is meant. */
 export type WorkersRequest = Static<typeof workersRequest.schema>;
 
 export const workersPageRequest = shape(Type.Object({ namespace: Type.Optional(namespace), ...page }, strict));
+
+/** Which page of workers to read. */
 export type WorkersPageRequest = Static<typeof workersPageRequest.schema>;
 
 export const instanceIdShape = shape(Type.Object({ instanceId: name }, strict));

@@ -1,5 +1,8 @@
+/** Where a server listens. */
 export interface ListenAddress {
+	/** A name or an address. */
 	host: string;
+	/** A port; 0 takes a free one. */
 	port: number;
 }
 

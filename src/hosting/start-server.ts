@@ -14,18 +14,19 @@ import { LISTEN_ALLOWED, type ListenAddress, listenAddress } from "./listen-addr
 /** What the engine is told when the server opens its store itself. */
 type EngineOptions = Omit<OpenOptions, "actor" | "testClock">;
 
+/** What a server serves, where, and to whom; defaults stand in parentheses. */
 export interface StartServerOptions<K extends Kinds<K> = AnyKinds> extends EngineOptions {
 	/** The store to open and to close with the server (`sqlite:./flowfabric.db`). */
 	store?: string;
-	/** What was opened in this process already, instead of `store`; it stays open when the server closes. */
+	/** What was opened in this process already, instead of `store` (none); it stays open when the server closes. */
 	ff?: FlowFabric<K>;
 	/** Where to listen (`127.0.0.1:9090`); port 0 takes a free one. Without a token only a loopback address is accepted. */
 	listen?: string | ListenAddress;
-	/** One token with the role admin: 16 characters or more. */
+	/** One token with the role admin: 16 characters or more (none). */
 	token?: string;
-	/** Tokens by their SHA-256, each with a name, a role and perhaps a namespace. */
+	/** Tokens by their SHA-256, each with a name, a role and perhaps a namespace (none). */
 	tokens?: readonly TokenEntry[];
-	/** Origins whose pages may call the API; none unless given. */
+	/** Origins whose pages may call the API (none). */
 	corsOrigins?: readonly string[];
 	/** Shows `/metrics` to everyone, not only on loopback and to tokens (false). */
 	openMetrics?: boolean;
@@ -45,10 +46,11 @@ export interface StartServerOptions<K extends Kinds<K> = AnyKinds> extends Engin
 	heartbeatMs?: number;
 	/** How long `close()` lets calls finish (15000). */
 	graceMs?: number;
-	/** A pino logger, such as `makeLog` makes; nothing is logged without it. */
+	/** A pino logger, such as `makeLog` makes (none: nothing is logged). */
 	log?: ServerLog;
 }
 
+/** A server that runs in this process. */
 export interface StartedServer<K extends Kinds<K> = AnyKinds> {
 	/** Such as `http://127.0.0.1:9090`. */
 	readonly url: string;

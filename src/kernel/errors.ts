@@ -242,4 +242,5 @@ export const ERRORS = {
 	wait_timeout: { status: 504, retryable: true, message: "the wait ended before the execution did" },
 } as const satisfies Record<string, ErrorEntry>;
 
+/** What was refused, for programs. */
 export type ErrorCode = keyof typeof ERRORS;

@@ -24,6 +24,7 @@ interface ToldFailure {
 
 /** What an execution's events tell beyond the fields that all of them have, by type. */
 export interface ExecutionEventDetails {
+	/** It was submitted. */
 	created: {
 		/** When it becomes eligible, in Unix milliseconds; left out when it is at once. */
 		delayUntil?: number;
@@ -34,7 +35,9 @@ export interface ExecutionEventDetails {
 		/** Its key among the nodes of its flow. */
 		node?: string;
 	};
+	/** A worker can claim it from now on. */
 	eligible: object;
+	/** Something keeps it from running. */
 	blocked: {
 		/** What it waits for. */
 		reason: BlockingReason;
@@ -49,10 +52,12 @@ export interface ExecutionEventDetails {
 		/** Of a wait for children: how many there are. */
 		children?: number;
 	} & EndedLease;
+	/** What kept it from running is over. */
 	unblocked: {
 		/** What it had waited for. */
 		reason: BlockingReason;
 	};
+	/** It was reserved for a worker. */
 	granted: {
 		/** The grant it is reserved under. */
 		grantId: string;
@@ -61,12 +66,14 @@ export interface ExecutionEventDetails {
 		/** The name of the worker it is reserved for. */
 		workerId: string;
 	};
+	/** A reservation was not accepted in time. */
 	grant_lapsed: {
 		/** The grant that lapsed. */
 		grantId: string;
 		/** The worker instance it had been reserved for. */
 		instanceId: string;
 	};
+	/** A worker claimed it, and an attempt began or went on. */
 	claimed: {
 		/** Why this attempt was made. */
 		attemptType: AttemptType;
@@ -81,29 +88,35 @@ export interface ExecutionEventDetails {
 		/** When its budgets and quotas admitted it, in Unix milliseconds. */
 		admittedAt?: number;
 	};
+	/** Its lease ran out. */
 	lease_expired: {
 		/** The lease that ran out. */
 		leaseId: string;
 	} & EndedLease;
+	/** Its lease was taken away. */
 	lease_revoked: {
 		/** The lease that was revoked. */
 		leaseId: string;
 		/** Why, in the words of whoever revoked it. */
 		reason?: string;
 	} & EndedLease;
+	/** Its worker handed it back. */
 	lease_released: {
 		/** When it becomes eligible, in Unix milliseconds; left out when it is at once. */
 		delayUntil?: number;
 	} & EndedLease;
+	/** An attempt failed and another will be made. */
 	retry_scheduled: {
 		/** When the next attempt may begin, in Unix milliseconds. */
 		retryAt: number;
 	} & ToldFailure &
 		EndedLease;
+	/** Its worker put it off. */
 	delayed: {
 		/** When it becomes eligible, in Unix milliseconds. */
 		delayUntil: number;
 	} & EndedLease;
+	/** It began to wait for signals. */
 	suspended: {
 		/** The suspension that began. */
 		suspensionId: string;
@@ -114,6 +127,7 @@ export interface ExecutionEventDetails {
 		/** What it waits for, for a person. */
 		detail?: string;
 	} & EndedLease;
+	/** A signal came. */
 	signalled: {
 		/** The signal that came. */
 		signalId: string;
@@ -128,6 +142,7 @@ export interface ExecutionEventDetails {
 		/** Who sent it. */
 		source?: SignalSource;
 	};
+	/** Its wait for signals ended. */
 	resumed: {
 		/** The suspension that ended. */
 		suspensionId: string;
@@ -138,18 +153,21 @@ export interface ExecutionEventDetails {
 		/** When it becomes eligible, in Unix milliseconds; left out when it is at once. */
 		delayUntil?: number;
 	};
+	/** Its priority was changed. */
 	priority_changed: {
 		/** The priority it had. */
 		from: number;
 		/** The priority it has now. */
 		to: number;
 	};
+	/** Its tags were changed. */
 	tags_changed: {
 		/** Tags that were set, with their values. */
 		set?: Record<string, string>;
 		/** The keys of tags that were removed. */
 		removed?: readonly string[];
 	};
+	/** Its worker was asked to stop. */
 	cancel_requested: {
 		/** Who asked for it. */
 		source: CancelSource;
@@ -158,31 +176,39 @@ export interface ExecutionEventDetails {
 		/** When it is cancelled in any case, in Unix milliseconds. */
 		deadlineAt: number;
 	};
+	/** It ended with a result. */
 	completed: EndedLease;
+	/** It failed for good. */
 	failed: ToldFailure & EndedLease;
+	/** It was cancelled. */
 	cancelled: {
 		/** Who asked for it. */
 		source: CancelSource;
 		/** Why, in their words. */
 		reason?: string;
 	} & EndedLease;
+	/** Its time ran out. */
 	expired: {
 		/** Which of its times ran out. */
 		reason: string;
 	} & EndedLease;
+	/** It can no longer run, because of how others ended. */
 	skipped: {
 		/** Why it can no longer run. */
 		reason: string;
 	};
+	/** It runs again after its end. */
 	replayed: {
 		/** How often it has been replayed by now. */
 		replays: number;
 	};
+	/** Every trace of it was removed. */
 	deleted: object;
 }
 
 /** What a flow's own events tell beyond the fields that all of them have, by type. */
 export interface FlowEventDetails {
+	/** The flow was created. */
 	flow_created: {
 		/** The kind of the flow; empty when it has none. */
 		kind: string;
@@ -193,12 +219,14 @@ export interface FlowEventDetails {
 		/** Whether it takes no more members. */
 		sealed: boolean;
 	};
+	/** A node was added. */
 	member_added: {
 		/** The key of the node. */
 		node: string;
 		/** The execution of the node. */
 		memberId: string;
 	};
+	/** An edge was added. */
 	edge_added: {
 		/** The id of the edge. */
 		edgeId: string;
@@ -209,12 +237,14 @@ export interface FlowEventDetails {
 		/** What must become of the first. */
 		on: EdgeCondition;
 	};
+	/** It takes no more members and edges. */
 	sealed: {
 		/** How many nodes it has. */
 		nodes: number;
 		/** How many edges it has. */
 		edges: number;
 	};
+	/** An edge was satisfied, or can no longer be. */
 	edge_resolved: {
 		/** The id of the edge. */
 		edgeId: string;
@@ -225,19 +255,23 @@ export interface FlowEventDetails {
 		/** What became of the edge. */
 		state: EdgeState;
 	};
+	/** A cancel of the flow was asked for. */
 	flow_cancel_requested: {
 		/** What becomes of its members. */
 		policy: CancelPolicy;
 		/** Why, in the words of whoever asked. */
 		reason?: string;
 	};
+	/** The flow ended. */
 	flow_ended: {
 		/** How it ended. */
 		state: FlowOutcome;
 	};
+	/** A member of the ended flow was replayed. */
 	flow_reopened: {
 		/** The node that was replayed. */
 		node: string;
 	};
+	/** Every trace of it was removed. */
 	deleted: object;
 }

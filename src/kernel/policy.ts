@@ -4,37 +4,74 @@ import { DEFAULT_MAX_FRAMES } from "./streams/keeping.ts";
 /** How long a cancel waits for the holder, unless it says otherwise. */
 export const DEFAULT_GRACE_MS = 30_000;
 
-/** What a caller may say about retries, timeouts and keeping; every part is optional. */
-
+/** The same wait before each retry. */
 export interface FixedBackoff {
+	/** The same wait before each retry. */
 	type: "fixed";
+	/** Milliseconds to wait before each retry. */
 	delayMs: number;
 }
 
+/** Waits that grow from retry to retry. */
 export interface ExponentialBackoff {
+	/** Waits that grow from retry to retry. */
 	type: "exponential";
+	/** Milliseconds to wait before the first retry (1000). */
 	initialMs?: number;
+	/** Longest wait in milliseconds (60000). */
 	maxMs?: number;
+	/** Factor between waits (2). */
 	multiplier?: number;
+	/** Randomise waits between half and all of the backoff (true). */
 	jitter?: boolean;
 }
 
+/** How failures are retried. */
 export interface RetryPolicy {
+	/** Retries after the first attempt (3). */
 	maxRetries?: number;
+	/** How long to wait before a retry (exponential, with its defaults). */
 	backoff?: FixedBackoff | ExponentialBackoff;
+	/** Only failures of these categories are retried (all). */
 	retryableCategories?: string[];
+	/** Failures of these categories are not retried (none). */
 	nonRetryableCategories?: string[];
 }
 
+/** What a caller may say about retries, timeouts and keeping; every part is optional. */
 export interface Policy {
+	/** How failures are retried; without it nothing is retried (none). */
 	retry?: RetryPolicy;
-	timeouts?: { attemptMs?: number; queueMs?: number; deadlineMs?: number };
-	suspension?: { defaultTimeoutMs?: number; timeoutBehavior?: TimeoutBehavior };
+	/** How long it may take, in milliseconds (no limits). */
+	timeouts?: {
+		/** Time an attempt may spend under lease (no limit). */
+		attemptMs?: number;
+		/** Time it may wait for a worker each time it becomes eligible (no limit). */
+		queueMs?: number;
+		/** Time from its creation to its end (no limit). */
+		deadlineMs?: number;
+	};
+	/** What holds for suspensions that say nothing themselves (no timeout). */
+	suspension?: {
+		/** Timeout of suspensions that set none themselves, in milliseconds (none). */
+		defaultTimeoutMs?: number;
+		/** What becomes of it when its timeout comes (fail). */
+		timeoutBehavior?: TimeoutBehavior;
+	};
+	/** Lost leases it survives (100). */
 	maxReclaims?: number;
+	/** Replays allowed (10). */
 	maxReplays?: number;
+	/** Signals it accepts (10000). */
 	maxSignals?: number;
-	stream?: { maxFrames?: number };
+	/** How much of its stream is kept. */
+	stream?: {
+		/** Durable frames kept per attempt (10000). */
+		maxFrames?: number;
+	};
+	/** Milliseconds it is kept after its end (the server's, 24 h); 0 keeps it until it is deleted. */
 	retentionMs?: number;
+	/** Milliseconds its idempotency key is remembered (24 h). */
 	dedupWindowMs?: number;
 }
 

@@ -72,6 +72,7 @@ export const PUBLIC_STATES = [
 	"skipped",
 ] as const;
 
+/** What an execution does now, or how it ended. */
 export type PublicState = (typeof PUBLIC_STATES)[number];
 
 /** The states of what has ended. */

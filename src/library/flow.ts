@@ -9,17 +9,23 @@ import { Run, type WaitOptions } from "./run.ts";
 import { continueTrace, copyOf, inputFields, type SubmitOptions } from "./submission.ts";
 
 /** A flow as plain JSON. */
-export type FlowRequest = Omit<CreateFlowRequest, "nodes"> & { nodes: NodeRequest[] };
+export type FlowRequest = Omit<CreateFlowRequest, "nodes"> & {
+	/** Its members: a key, and what a submission says. */
+	nodes: NodeRequest[];
+};
 
+/** What is said of a flow as a whole. */
 export type FlowOptions = Omit<FlowRequest, "kind" | "nodes" | "edges" | "groups">;
 
 /** What a node waits for. */
 export interface Upstream extends Omit<NonNullable<CreateFlowRequest["edges"]>[number], "from" | "to"> {
+	/** The key of the upstream node. */
 	node: string;
 }
 
+/** How a node is to be run, and what it waits for. */
 export interface NodeOptions extends SubmitOptions {
-	/** A key alone means its success, and its result under that key; said in full, just what is said. */
+	/** What it waits for (nothing). A key alone means its success, and its result under that key; said in full, just what is said. */
 	after?: readonly (string | Upstream)[];
 	/** How many of those must be satisfied (`all_of`), and what becomes of the others (`let_run`). */
 	group?: GroupRequest["policy"] | GroupRequest;
@@ -73,6 +79,7 @@ const isWhole = (group: NonNullable<NodeOptions["group"]>): group is GroupReques
 
 /** A flow that was started, to wait for and ask about. */
 export class FlowRun {
+	/** Id of the flow. */
 	readonly id: string;
 	/** False when an idempotency key led to a flow that was there already. */
 	readonly created: boolean;
@@ -98,7 +105,13 @@ export class FlowRun {
 	}
 
 	/** No member starts from then on; unless told otherwise, all of them are cancelled. */
-	cancel(request: Partial<CancelFlowRequest> = {}, options: { wait?: boolean } = {}): Promise<CancelledFlow> {
+	cancel(
+		request: Partial<CancelFlowRequest> = {},
+		options: {
+			/** Wait until every member has been reached (false). */
+			wait?: boolean;
+		} = {},
+	): Promise<CancelledFlow> {
 		return this.#backend.flows.cancel(this.id, { policy: "cancel_all", ...request }, options);
 	}
 
@@ -110,7 +123,12 @@ export class FlowRun {
 	}
 
 	/** What happens to it and to its members, from the start, as it comes; ends with the flow. */
-	async *events({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<AnyEvent> {
+	async *events({
+		signal,
+	}: {
+		/** Stops following (none). */
+		signal?: AbortSignal;
+	} = {}): AsyncGenerator<AnyEvent> {
 		let cursor: string | undefined;
 		let hasEnded = false;
 		for (;;) {

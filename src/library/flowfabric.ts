@@ -47,7 +47,19 @@ export interface TypedWorker<K extends Kinds<K>> extends Omit<Worker, "handle"> 
 }
 
 /** What became of one of many that were submitted together: its run, or why it was refused. */
-export type Submitted<R = unknown> = { ok: true; run: Run<R> } | { ok: false; error: ErrorBody };
+export type Submitted<R = unknown> =
+	| {
+			/** It was accepted. */
+			ok: true;
+			/** To wait for it and ask about it. */
+			run: Run<R>;
+	  }
+	| {
+			/** It was refused. */
+			ok: false;
+			/** Why. */
+			error: ErrorBody;
+	  };
 
 /** FlowFabric in this process, or behind a server: a program written against one runs against the other. */
 export class FlowFabric<K extends Kinds<K> = AnyKinds> {

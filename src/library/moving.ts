@@ -10,6 +10,13 @@ export async function exportFile(url: string, path: string, request: BackupReque
 }
 
 /** Takes such a file into an empty store, which may have another number of partitions. */
-export async function importFile(path: string, url: string, options: { partitions?: number } = {}): Promise<Counts> {
+export async function importFile(
+	path: string,
+	url: string,
+	options: {
+		/** Partitions of the store (8 on Valkey, else 1). */
+		partitions?: number;
+	} = {},
+): Promise<Counts> {
 	return (await transfer()).importFile(path, url, options);
 }

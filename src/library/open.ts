@@ -12,33 +12,41 @@ import { openStore } from "../store/open.ts";
 import { type RecordFormat, type Store, StoreOpenError, type StoreOptions } from "../store/port.ts";
 import { quietLogger } from "../worker/logger.ts";
 
+/** How an engine in this process works; defaults stand in parentheses. */
 export interface OpenOptions {
-	/** Partitions of a new store; an existing one must have as many, and decides when this is left out. */
+	/** Partitions of a new store (8 on Valkey, else 1); an existing one must have as many, and decides when this is left out. */
 	partitions?: number;
 	/** How long ended executions are kept unless their policy says otherwise (24 h); 0 keeps them until deleted. */
 	retentionMs?: number;
 	/** How often what is not due at a time of its own is looked over (5 min): lost notices, blocked work, old events, the index. */
 	sweepMs?: number;
-	/** What this engine's scanners act on; all there is when left out. Others' work is then for other engines. */
+	/** What this engine's scanners act on (everything). Other work is then for other engines. */
 	scanners?: ScannerRestriction;
 	/**
-	 * Signs the tokens of waitpoints on a store that has no keyring yet: 32 to 128 bytes as hex digits; drawn when left out.
+	 * Signs the tokens of waitpoints on a store that has no keyring yet: 32 to 128 bytes as hex digits (drawn).
 	 * A store's own keyring wins over it, with a warning.
 	 */
 	waitpointSecretHex?: string;
 	/** How long tokens of waitpoints are taken after another key took the place of theirs (24 h). */
 	waitpointGraceMs?: number;
-	/** Where outsiders reach this program's server, in front of callback URLs; these are paths alone without it. */
+	/** Where outsiders reach this program's server, in front of callback URLs (none: these are paths alone). */
 	publicUrl?: string;
-	/** Who acts, in events and as `createdBy`. */
+	/** Who acts, in events and as `createdBy` (`local`). */
 	actor?: string;
 	/**
 	 * Told of faults the engine meets and survives, at most once a minute of each class with how often it happened, and at
-	 * the start of what the store's set-up puts at risk.
+	 * the start of what the store's set-up puts at risk (a line on standard error).
 	 */
 	onFault?: (fault: Fault) => void;
-	/** For tests: the store's time, how an engine waits, and how often one that is alone says that it is there. */
-	testClock?: { now: () => number; clock: Clock; aloneMs?: number };
+	/** For tests: the store's time, how an engine waits, and how often one that is alone says that it is there (none). */
+	testClock?: {
+		/** The store's time, in Unix milliseconds. */
+		now: () => number;
+		/** How the engine waits. */
+		clock: Clock;
+		/** How often an engine that is alone says that it is there, in milliseconds. */
+		aloneMs?: number;
+	};
 }
 
 type TokenOptions = Pick<EngineOptions, "waitpointSecretHex" | "waitpointGraceMs" | "publicUrl">;

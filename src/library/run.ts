@@ -10,6 +10,7 @@ import { type TailedFrame, type TailOptions, tailOf } from "./tail.ts";
 /** The work ended, but not with a result. */
 export class ExecutionFailed extends Error {
 	override name = "ExecutionFailed";
+	/** The execution as it ended. */
 	readonly execution: Execution;
 	constructor(execution: Execution) {
 		const why = execution.failure?.reason ?? execution.cancel?.reason;
@@ -17,6 +18,7 @@ export class ExecutionFailed extends Error {
 		this.execution = execution;
 	}
 
+	/** How it ended. */
 	get publicState(): PublicState {
 		return this.execution.publicState;
 	}
@@ -32,6 +34,7 @@ export interface WaitOptions {
 
 /** A submitted execution, to wait for and ask about. */
 export class Run<R = unknown> {
+	/** Id of the execution. */
 	readonly id: string;
 	/** False when an idempotency key led to an execution that was there already. */
 	readonly created: boolean;
@@ -67,7 +70,12 @@ export class Run<R = unknown> {
 	 * How far it is, whenever its handler says so, at most four times a second; ends with the execution. What was said before
 	 * is not told: `get` shows it.
 	 */
-	progress({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<ProgressNotice> {
+	progress({
+		signal,
+	}: {
+		/** Stops following (none). */
+		signal?: AbortSignal;
+	} = {}): AsyncGenerator<ProgressNotice> {
 		return progressOf(this.#backend, this.id, signal);
 	}
 

@@ -4,15 +4,17 @@ import type { FrameView } from "../contract/replies.ts";
 
 /** Where to begin, and when to stop. */
 export interface TailOptions {
-	/** The attempt to begin with; the first when left out. */
+	/** The attempt to begin with, from 0 (0). */
 	attempt?: number;
-	/** In that attempt, behind this frame; `end` for what comes from now on. */
+	/** In that attempt, behind this frame; `end` for what comes from now on (`start`). */
 	after?: string;
+	/** Stops following (none). */
 	signal?: AbortSignal;
 }
 
 /** A frame, and whether an attempt begins with it that follows another. */
 export interface TailedFrame extends FrameView {
+	/** An attempt begins with it that follows another: what came before is of a run that did not end well. */
 	isNewAttempt?: true;
 }
 

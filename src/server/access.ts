@@ -1,6 +1,7 @@
 /** Who may call what. */
 
 export const ROLES = ["viewer", "submitter", "worker", "operator", "admin"] as const;
+/** What the holder of a token may do, from reading to everything. */
 export type Role = (typeof ROLES)[number];
 
 const READ: readonly Role[] = ["viewer", "submitter", "worker", "operator", "admin"];

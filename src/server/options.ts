@@ -8,6 +8,7 @@ import type { PoolName } from "./pools.ts";
 export interface TokenEntry {
 	/** Who acts, in events, as `createdBy` and in audit lines. */
 	name: string;
+	/** What its holder may do. */
 	role: Role;
 	/** Everything outside this namespace does not exist for its holder. */
 	namespace?: string;

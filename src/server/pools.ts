@@ -20,6 +20,7 @@ export const POOLS = {
 	backups: 2,
 } as const;
 
+/** Calls of a kind, of which only so many may wait at the same time. */
 export type PoolName = keyof typeof POOLS;
 
 /** One call's place in a pool. Given back a second time, nothing happens. */

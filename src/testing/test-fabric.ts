@@ -10,8 +10,9 @@ import type { WorkerOptions } from "../worker/worker.ts";
 import { type CallName, FaultyCalls } from "./faulty-calls.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
+/** What a test begins with. */
 export interface TestOptions extends Pick<OpenOptions, "partitions" | "retentionMs" | "publicUrl" | "onFault"> {
-	/** What time it is when the test begins, in unix milliseconds; a moment in November 2023 unless given. */
+	/** What time it is when the test begins, in unix milliseconds (1700000000000, in November 2023). */
 	now?: number;
 }
 
@@ -71,7 +72,15 @@ export class TestFabric<K extends Kinds<K> = AnyKinds> extends FlowFabric<K> {
 	 * Lets time pass until a promise is settled, and gives what it comes to: `await ff.fastForward(run.result())` waits
 	 * through retries and sleeps. Whatever has not settled after `withinMs` (366 days) throws `wait_timeout`.
 	 */
-	async fastForward<T>(promise: Promise<T>, { withinMs = MOST_MS }: { withinMs?: number } = {}): Promise<T> {
+	async fastForward<T>(
+		promise: Promise<T>,
+		{
+			withinMs = MOST_MS,
+		}: {
+			/** Milliseconds that may pass (366 days). */
+			withinMs?: number;
+		} = {},
+	): Promise<T> {
 		let settled = false;
 		const note = () => {
 			settled = true;

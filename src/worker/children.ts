@@ -12,30 +12,43 @@ export type ChildOptions = Omit<ChildRequest, "key" | "kind" | "input" | "inputB
 
 /** A child that was submitted, now or by an earlier run. */
 export interface Child {
+	/** Its name within its parent. */
 	key: string;
+	/** Id of its execution. */
 	id: string;
 	/** False when an earlier run, or this one, submitted it before. */
 	created: boolean;
 }
 
+/** Which children to wait for, and until when. */
 export interface WaitForChildrenOptions {
-	/** `all`, the default: until all have ended; `any`: until one has; `first_success`: until one has succeeded, or all ended. */
+	/** Until all have ended, until one has (`any`), or until one has succeeded or all ended (`first_success`) (`all`). */
 	mode?: WaitChildrenRequest["mode"];
-	/** Keys of the children that are meant, submitted before in this run; all of them when left out. */
+	/** Keys of the children that are meant, submitted before in this run (all of them). */
 	keys?: readonly string[];
 }
 
 /** What came of a child. With `any` and `first_success` others may still be at work. */
 export interface ChildOutcome<R = unknown> {
+	/** Its name within its parent. */
 	key: string;
+	/** Its execution. */
 	executionId: string;
+	/** What it does now, or how it ended. */
 	publicState: Execution["publicState"];
 	/** JSON, or bytes as `Uint8Array`; left out when all of them together are larger than 1 MiB, or when there is none. */
 	result?: R;
 	/** Bytes of the result. */
 	size?: number;
+	/** Media type of the result. */
 	contentType?: string;
-	failure?: { reason: string; category: string };
+	/** Why it failed, if it did. */
+	failure?: {
+		/** The message of what was thrown, or what the engine says went wrong. */
+		reason: string;
+		/** The kind of failure, as retry policies name it. */
+		category: string;
+	};
 }
 
 interface Asked {

@@ -20,20 +20,33 @@ import {
 
 /** What a handler is given besides its input. */
 export interface Context<I = unknown> {
+	/** What is run. */
 	readonly execution: {
+		/** Id of the execution. */
 		id: string;
+		/** Which handler runs it. */
 		kind: string;
+		/** The tenant it belongs to. */
 		namespace: string;
+		/** The queue it waited in. */
 		lane: string;
 		/** As they were when it was claimed. */
 		tags: Record<string, string>;
 		/** The flow it is a member of. */
 		flowId?: string;
+		/** W3C trace context it was submitted in. */
 		traceparent?: string;
 	};
-	/** Which run this is: 0 is the first. */
-	readonly attempt: { index: number; type: string };
+	/** Which run this is. */
+	readonly attempt: {
+		/** 0 is the first. */
+		index: number;
+		/** Why it was made: `initial`, `retry`, `reclaim` or `replay`. */
+		type: string;
+	};
+	/** What it was submitted with: JSON and text as values, everything else as `Uint8Array`. */
 	readonly input: I;
+	/** Media type of the input. */
 	readonly contentType: string;
 	/** Of a member of a flow: how upstreams ended and what they gave, under the names of `passResultAs`. */
 	readonly parents: Readonly<Record<string, Parent>>;
@@ -44,12 +57,24 @@ export interface Context<I = unknown> {
 	/** What the handler tells while it runs, for whoever follows it. */
 	readonly stream: StreamWriter;
 	/** Tells how far the work is; what is not given stays as it was. */
-	progress(progress: { percent?: number; message?: string }): Promise<void>;
+	progress(progress: {
+		/** How far it is, from 0 to 100 (as before). */
+		percent?: number;
+		/** What it is doing (as before). */
+		message?: string;
+	}): Promise<void>;
 	/**
 	 * Reports what was spent of a budget, and tells what came of it: a breach is an answer, not an error. Said again under
 	 * the same `dedupKey` within 24 hours, also by a later attempt, it is counted once; without one each call counts.
 	 */
-	usage(budget: string, dims: Record<string, number>, options?: { dedupKey?: string }): Promise<UsageReply>;
+	usage(
+		budget: string,
+		dims: Record<string, number>,
+		options?: {
+			/** A repeat within 24 hours under this key is not counted again (none). */
+			dedupKey?: string;
+		},
+	): Promise<UsageReply>;
 	/**
 	 * Runs `fn` once and records what it returned. When the handler runs again, after a retry, a crash or a wait, it gives that
 	 * without running. Steps of one name are told apart by the order of the calls. What it gives is what was recorded: JSON, or
@@ -69,7 +94,13 @@ export interface Context<I = unknown> {
 	 * A waitpoint to give to somebody before waiting at it: signals that come early are kept. While it is open the same key
 	 * gives the same one.
 	 */
-	waitpoint(key: string, options?: { expiresMs?: number }): Promise<OpenedWaitpoint>;
+	waitpoint(
+		key: string,
+		options?: {
+			/** Milliseconds it stays open unless a suspension uses it (no limit). */
+			expiresMs?: number;
+		},
+	): Promise<OpenedWaitpoint>;
 	/**
 	 * Submits work that belongs to this. The key says which child it is: a run that comes by again, after a crash or a wait,
 	 * gets the same one, whatever else it says. What is left out of lane, priority, fairness key and quotas is this work's.
@@ -86,18 +117,28 @@ export interface Context<I = unknown> {
 
 /** An upstream in a flow, as it ended. */
 export interface Parent {
+	/** Its execution. */
 	executionId: string;
+	/** How it ended. */
 	publicState: Execution["publicState"];
 	/** JSON, or bytes as `Uint8Array`; left out when all of them together are larger than 1 MiB, or when there is none. */
 	result?: unknown;
 	/** Bytes of the result. */
 	size?: number;
+	/** Media type of the result. */
 	contentType?: string;
-	failure?: { reason: string; category: string };
+	/** Why it failed, if it did. */
+	failure?: {
+		/** The message of what was thrown, or what the engine says went wrong. */
+		reason: string;
+		/** The kind of failure, as retry policies name it. */
+		category: string;
+	};
 	/** The result, read apart when it did not come along; undefined when there is none. */
 	load(): Promise<unknown>;
 }
 
+/** What runs executions of a kind. What it returns is the result; what it throws is a failure. */
 export type Handler<I = never, R = unknown> = (ctx: Context<I>, input: I) => Promise<R> | R;
 
 /** Wraps every handler of a worker; `next` runs the rest and gives the handler's result. */

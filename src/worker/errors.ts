@@ -8,6 +8,7 @@ export class TerminalError extends Error {
 /** Try again, but not before `ms` from now. */
 export class RetryAfter extends Error {
 	override name = "RetryAfter";
+	/** Milliseconds to wait. */
 	readonly ms: number;
 	constructor(ms: number, message = `retry after ${ms} ms`, options?: { cause?: unknown }) {
 		super(message, options);
@@ -20,8 +21,10 @@ export class RetryAfter extends Error {
 /** Why a handler's signal aborted; it is the signal's `reason`. */
 export type AbortCause = "lease_lost" | "cancelled" | "shutdown" | "budget_breach" | "suspended";
 
+/** The run is no longer wanted, or no longer ours. It is the reason of the handler's signal. */
 export class HandlerAborted extends Error {
 	override name = "HandlerAborted";
+	/** Why. */
 	readonly why: AbortCause;
 	constructor(why: AbortCause, message: string) {
 		super(message);
@@ -36,8 +39,9 @@ export class HandlerAborted extends Error {
  */
 export class HandlerSuspended extends Error {
 	override name = "HandlerSuspended";
-	/** The call that waits, and the line it was made in. */
+	/** The call that waits. */
 	readonly call: string;
+	/** The line it was made in. */
 	readonly at: string;
 	constructor(call: string, at: string) {
 		super(`suspended by ${call}: do not catch this error; the handler runs again when the wait is over`);
@@ -49,6 +53,7 @@ export class HandlerSuspended extends Error {
 /** What was waited for did not come in time. */
 export class WaitTimeout extends Error {
 	override name = "WaitTimeout";
+	/** The kind of failure, as retry policies name it. */
 	readonly category = "timeout";
 	/** What was waited for. */
 	readonly wait: string;
@@ -61,7 +66,9 @@ export class WaitTimeout extends Error {
 /** A step took longer than it may. */
 export class StepTimeout extends Error {
 	override name = "StepTimeout";
+	/** The kind of failure, as retry policies name it. */
 	readonly category = "timeout";
+	/** The name of the step. */
 	readonly step: string;
 	constructor(step: string, timeoutMs: number) {
 		super(`step ${step} took longer than ${timeoutMs} ms`);

@@ -14,9 +14,9 @@ const MOST_WAITING_FRAMES = 2000;
 
 /** How a frame is kept. */
 export interface FrameOptions {
-	/** What kind of frame it is. */
+	/** What kind of frame it is (`text`, or `data` for bytes). */
 	type?: string;
-	/** `durable`, the default, or `best_effort` for what nobody misses later. */
+	/** How it is kept: `best_effort` is for what nobody misses later (`durable`). */
 	mode?: "durable" | "best_effort";
 	/** How long a frame of best effort is shown (60000). */
 	ttlMs?: number;

@@ -3,9 +3,13 @@ import { errorDetail, isError } from "./error-detail.ts";
 
 /** Where a worker logs; pino and console both fit. */
 export interface Logger {
+	/** Takes a line for whoever looks for a fault. */
 	debug(message: string): void;
+	/** Takes a line about what went as it should. */
 	info(message: string): void;
+	/** Takes a line that somebody should look at. */
 	warn(message: string): void;
+	/** Takes a line about a fault. */
 	error(message: string): void;
 	/** A logger whose lines all carry these fields, as pino makes one. Without it lines begin with them in words. */
 	child?(fields: Record<string, unknown>): HandlerLog;
@@ -19,9 +23,13 @@ export interface LogCall {
 
 /** The log of one run of a handler; its lines say which execution and attempt they are about. */
 export interface HandlerLog {
+	/** Logs for whoever looks for a fault. */
 	readonly debug: LogCall;
+	/** Logs what went as it should. */
 	readonly info: LogCall;
+	/** Logs what somebody should look at. */
 	readonly warn: LogCall;
+	/** Logs a fault. */
 	readonly error: LogCall;
 }
 

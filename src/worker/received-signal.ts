@@ -2,19 +2,30 @@ import type { SignalView } from "../contract/replies.ts";
 
 /** A signal as a handler gets it. */
 export interface ReceivedSignal {
-	/** Left out where nobody sent one. */
+	/** Its id; left out where nobody sent one. */
 	id?: string;
+	/** Its name. */
 	name: string;
 	/** JSON and text as values, everything else as `Uint8Array`. */
 	payload?: unknown;
+	/** Media type of the payload. */
 	contentType?: string;
 	/** Instead of the payload where payloads together are over 1 MiB. */
 	payloadSize?: number;
 	/** The key of the waitpoint it came to. */
 	waitpoint?: string;
-	source?: { type: string; identity: string };
+	/** Who sent it. */
+	source?: {
+		/** Type of the sender. */
+		type: string;
+		/** Who the sender is. */
+		identity: string;
+	};
+	/** Free text of the sender. */
 	category?: string;
+	/** Free text of the sender. */
 	correlationId?: string;
+	/** When it came: Unix milliseconds of the store's clock. */
 	at?: number;
 }
 

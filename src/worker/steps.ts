@@ -7,6 +7,7 @@ import { failureOf } from "./failure.ts";
 import { type HandlerRun, insist, pause } from "./handler-run.ts";
 import { RecordedSteps, valueOfStep } from "./recorded-steps.ts";
 
+/** The work of a step. Its signal aborts when the step takes too long, or the run is no longer wanted. */
 export type StepFunction<T> = (signal: AbortSignal) => Promise<T> | T;
 
 /** The steps of one run of a handler: each runs once and is recorded, or was recorded before and does not run. */

@@ -9,40 +9,54 @@ import type { Steps } from "./steps.ts";
 
 /** For how long a handler waits, and what becomes of it then. */
 export interface WaitLimits {
-	/** Without it as long as it takes, or as long as the policy of the execution says. */
+	/** Milliseconds to wait at most (as the policy of the execution says, else no limit). */
 	timeoutMs?: number;
-	/** `resume`, the default with `timeoutMs`, throws a `WaitTimeout` in the handler; see the docs for the others. */
+	/** What happens then: `resume` throws a `WaitTimeout` in the handler; see the docs for the others (`resume` with `timeoutMs`). */
 	timeoutBehavior?: NonNullable<SuspendRequest["timeoutBehavior"]>;
 }
 
+/** Where a signal is to arrive, and how long to wait for it. */
 export interface WaitForSignalOptions extends WaitLimits {
-	/** The key of the waitpoint where it is to arrive; the name of the signal when left out. */
+	/** The key of the waitpoint where it is to arrive (the name of the signal). */
 	waitpoint?: string;
+	/** Why it waits, for whoever looks (`waiting_for_signal`). */
 	reason?: SuspendRequest["reason"];
 }
 
+/** Whose approval is needed, and how long to wait for it. */
 export interface WaitForApprovalOptions extends WaitLimits {
 	/** How many have to say yes, each of them somebody else (1). One who says no ends it. */
 	approvals?: number;
+	/** Why it waits, for whoever looks (`waiting_for_approval`). */
 	reason?: SuspendRequest["reason"];
 }
 
 /** What people answered. */
 export interface Approval {
+	/** Whether enough said yes. */
 	approved: boolean;
 	/** What the one who decided it sent along. */
 	payload?: unknown;
 	/** Who that was. */
-	by?: { type: string; identity: string };
+	by?: {
+		/** Type of the sender. */
+		type: string;
+		/** Who the sender is. */
+		identity: string;
+	};
+	/** Every answer that counted. */
 	signals: ReceivedSignal[];
 }
 
+/** What to wait for, and how long. */
 export interface WaitForOptions extends WaitLimits {
+	/** What must come. */
 	condition: SuspendRequest["condition"];
-	/** Keys of the waitpoints where signals arrive; the name of the wait when left out. */
+	/** Keys of the waitpoints where signals arrive (the name of the wait). */
 	waitpoints?: string[];
+	/** Why it waits, for whoever looks (`waiting_for_signal`). */
 	reason?: SuspendRequest["reason"];
-	/** How long after that it goes on. */
+	/** Milliseconds after that until it goes on (0). */
 	resumeDelayMs?: number;
 }
 

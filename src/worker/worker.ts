@@ -38,7 +38,7 @@ export interface WorkerOptions {
 	handleSignals?: boolean;
 	/** Where it logs (warnings and errors to standard error). */
 	log?: Logger;
-	/** For tests: how time passes. */
+	/** For tests: how time passes (the machine's clock). */
 	clock?: Clock;
 }
 
@@ -70,6 +70,7 @@ const CLAIMS_OUT = 2;
  * timer keeps the worker in the registry.
  */
 export class Worker {
+	/** The name of this very process. */
 	readonly instanceId: string;
 	readonly #backend: Backend;
 	readonly #options: Required<Omit<WorkerOptions, "instanceId" | "namespace">> & Pick<WorkerOptions, "namespace">;

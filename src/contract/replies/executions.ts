@@ -7,48 +7,59 @@ import {
 	type PublicState,
 	TERMINAL_OUTCOMES,
 } from "../../kernel/state.ts";
-import { policy } from "../executions.ts";
+import { policy } from "../policy.ts";
 import { type Static, Type } from "../schema.ts";
 import { error } from "./errors.ts";
 import { laneState } from "./lanes.ts";
-import { at, attemptType, count, detailedFailure, nextCursor, one, publicState, tags } from "./parts.ts";
+import {
+	at,
+	attemptType,
+	count,
+	detailedFailure,
+	flag,
+	nextCursor,
+	one,
+	publicState,
+	tags,
+	text,
+	texts,
+} from "./parts.ts";
 
 /** What is told of executions. A reply's schema is what the docs show of it, and its type is made from that. */
 
 const optional = Type.Optional;
 
-const attemptState = one([
-	"started",
-	"suspended",
-	"ended_success",
-	"ended_failure",
-	"ended_cancelled",
-	"interrupted_reclaimed",
-]);
+const attemptState = one(
+	["started", "suspended", "ended_success", "ended_failure", "ended_cancelled", "interrupted_reclaimed"],
+	"How far this attempt is, or how it ended",
+);
 
-const state = Type.Object({
-	lifecyclePhase: one(LIFECYCLE_PHASES),
-	ownershipState: one(OWNERSHIP_STATES),
-	eligibilityState: one(ELIGIBILITY_STATES),
-	blockingReason: one(BLOCKING_REASONS),
-	terminalOutcome: one(TERMINAL_OUTCOMES),
-	attemptState: one(ATTEMPT_STATES),
-});
+const state = Type.Object(
+	{
+		lifecyclePhase: one(LIFECYCLE_PHASES, "Where it is between its creation and its end"),
+		ownershipState: one(OWNERSHIP_STATES, "Whether a worker holds it"),
+		eligibilityState: one(ELIGIBILITY_STATES, "Whether a worker could claim it now"),
+		blockingReason: one(BLOCKING_REASONS, "Why it is not running"),
+		terminalOutcome: one(TERMINAL_OUTCOMES, "How it ended"),
+		attemptState: one(ATTEMPT_STATES, "How its current attempt stands"),
+	},
+	{ description: "Its state in full, one dimension each" },
+);
 
 export const created = Type.Object({
-	id: Type.String(),
+	id: text("Id of the execution"),
 	publicState,
-	created: Type.Boolean({ description: "False when an idempotency key led to an earlier execution" }),
+	created: flag("False when an idempotency key led to an earlier execution"),
 });
 
 /** What a submit came to; `created` is false when an idempotency key led to an earlier execution. */
 export interface Created extends Static<typeof created> {}
 
 export const createdItem = Type.Object({
-	ok: Type.Boolean(),
-	id: optional(Type.String()),
+	ok: flag("Whether it was accepted"),
+	id: optional(text("Id of the execution; left out when it was refused")),
 	publicState: optional(publicState),
-	created: optional(Type.Boolean()),
+	created: optional(flag("False when an idempotency key led to an earlier execution")),
 	error: optional(error),
 });
 
@@ -56,51 +67,70 @@ export const createdItem = Type.Object({
 export interface CreatedItem extends Static<typeof createdItem> {}
 
 export const execution = Type.Object({
-	id: Type.String(),
-	kind: Type.String(),
-	namespace: Type.String(),
-	lane: Type.String(),
-	priority: Type.Integer(),
+	id: text("Id of the execution"),
+	kind: text("Which handler runs it"),
+	namespace: text("The tenant it belongs to"),
+	lane: text("The queue it waits in"),
+	priority: Type.Integer({ description: "Higher runs first: 0 to 9000" }),
 	publicState,
 	state,
-	blockingDetail: Type.String({ description: "Why it is not running, for a person; empty when it is, or has ended" }),
-	blockedAt: optional(at),
-	delayUntil: optional(at),
-	attempt: optional(Type.Object({ index: count, type: attemptType, state: attemptState })),
-	lease: optional(
-		Type.Object({
-			id: Type.String(),
-			epoch: count,
-			expiresAt: at,
-			workerId: Type.String(),
-			instanceId: Type.String(),
-		}),
+	blockingDetail: text("Why it is not running, for a person; empty when it is, or has ended"),
+	blockedAt: optional(at("Since when it is blocked; left out when it is not")),
+	delayUntil: optional(at("When it becomes eligible; left out when it is not delayed")),
+	attempt: optional(
+		Type.Object(
+			{ index: count("Which attempt it is, from 0"), type: attemptType, state: attemptState },
+			{ description: "The current or the last attempt; left out before the first claim" },
+		),
 	),
-	retries: count,
-	reclaims: count,
-	replays: count,
-	flowId: optional(Type.String()),
-	parentId: optional(Type.String({ description: "The execution it is a child of" })),
+	lease: optional(
+		Type.Object(
+			{
+				id: text("Id of the lease"),
+				epoch: count("Grows with every lease; what an earlier holder says is refused by it"),
+				expiresAt: at("When it ends unless it is renewed"),
+				workerId: text("Name of the worker that holds it"),
+				instanceId: text("Name of that worker's process"),
+			},
+			{ description: "The lease it is held under; left out when no worker holds it" },
+		),
+	),
+	retries: count("How often it was retried after a failure"),
+	reclaims: count("How often a lease was lost"),
+	replays: count("How often it was replayed after its end"),
+	flowId: optional(text("The flow it is a member of")),
+	parentId: optional(text("The execution it is a child of")),
 	tags,
 	policy,
-	idempotencyKey: optional(Type.String({ description: "The key it was submitted under" })),
-	budgets: Type.Array(Type.String()),
-	quotas: Type.Array(Type.String()),
-	requiredCapabilities: Type.Array(Type.String()),
-	progress: optional(Type.Object({ percent: optional(Type.Number()), message: optional(Type.String()) })),
+	idempotencyKey: optional(text("The key it was submitted under")),
+	budgets: texts("Budgets that must admit it, and that it may spend from"),
+	quotas: texts("Quotas that must admit it"),
+	requiredCapabilities: texts("Capabilities that a worker must offer"),
+	progress: optional(
+		Type.Object(
+			{
+				percent: optional(Type.Number({ description: "How far it is, from 0 to 100" })),
+				message: optional(text("What it is doing")),
+			},
+			{ description: "How far it is, as its handler told it last" },
+		),
+	),
 	failure: optional(detailedFailure),
 	cancel: optional(
-		Type.Object({
-			source: one(["operator", "holder", "flow", "budget", "timeout"]),
-			requestedAt: at,
-			reason: optional(Type.String()),
-			deadlineAt: optional(at),
-		}),
+		Type.Object(
+			{
+				source: one(["operator", "holder", "flow", "budget", "timeout"], "Who asked for it"),
+				requestedAt: at("When it was asked for"),
+				reason: optional(text("Why, in the words of whoever asked")),
+				deadlineAt: optional(at("When it is cancelled in any case")),
+			},
+			{ description: "Set when a cancel was asked for" },
+		),
 	),
-	createdBy: Type.String(),
-	createdAt: at,
-	startedAt: optional(at),
-	completedAt: optional(at),
+	createdBy: text("Who submitted it"),
+	createdAt: at("When it was submitted"),
+	startedAt: optional(at("When its first attempt began")),
+	completedAt: optional(at("When it ended")),
 });
 
 /** An execution as the schema has it, before its state is looked at. */
@@ -183,58 +213,61 @@ type EndedState = "completed" | "failed" | "cancelled" | "expired" | "skipped";
 export type Execution = OpenExecution | CompletedExecution | FailedExecution | CancelledExecution | SkippedExecution;
 
 export const explanation = Type.Object({
-	id: Type.String(),
+	id: text("Id of the execution"),
 	publicState,
 	state,
-	summary: Type.String({ description: "The first reason" }),
+	summary: text("The first reason"),
 	reasons: Type.Array(Type.String(), {
 		description: "What keeps it from running, most important first, each naming the holder",
 	}),
-	lane: Type.Object({ name: Type.String(), state: laneState }),
+	lane: Type.Object({ name: text("Its name"), state: laneState }, { description: "The lane it is in" }),
 	position: optional(
 		Type.Object(
 			{
 				ahead: Type.Integer({
 					description: "How many executions a worker that can serve everything would get before it",
 				}),
-				exact: Type.Boolean({ description: "False when counting stopped early" }),
-				aheadInKey: optional(Type.Integer({ minimum: 0, description: "How many of them have its fairness key" })),
+				exact: flag("False when counting stopped early"),
+				aheadInKey: optional(count("How many of them have its fairness key")),
 			},
 			{ description: "Only while it waits to be claimed" },
 		),
 	),
 	workers: optional(
 		Type.Object(
-			{ live: count, able: count },
+			{ live: count("Live workers of its namespace"), able: count("How many of them can serve it") },
 			{ description: "Live workers of its namespace, and how many of them can serve it" },
 		),
 	),
-	missingCapabilities: optional(Type.Array(Type.String())),
+	missingCapabilities: optional(texts("Capabilities it requires that no live worker offers")),
 	suspension: optional(
 		Type.Object(
 			{
-				id: Type.String(),
-				reason: Type.String(),
-				condition: Type.Unknown(),
-				waitpoints: Type.Array(Type.Object({ id: Type.String(), key: Type.String() })),
-				signals: Type.Integer({ minimum: 0, description: "Signals that have arrived and count" }),
-				since: at,
-				timeoutAt: optional(at),
-				timeoutBehavior: optional(Type.String()),
-				escalated: optional(Type.Boolean({ description: "Its timeout has passed, and an operator has to decide" })),
+				id: text("Id of the suspension"),
+				reason: text("Why it was suspended"),
+				condition: Type.Unknown({ description: "What it waits for" }),
+				waitpoints: Type.Array(
+					Type.Object({ id: text("Id of the waitpoint"), key: text("Its name within its execution") }),
+					{ description: "Where signals arrive" },
+				),
+				signals: count("Signals that have arrived and count"),
+				since: at("Since when it waits"),
+				timeoutAt: optional(at("When the wait times out; left out when it does not")),
+				timeoutBehavior: optional(text("What becomes of it then")),
+				escalated: optional(flag("Its timeout has passed, and an operator has to decide")),
 			},
 			{ description: "Only while it is suspended" },
 		),
 	),
 	failure: optional(detailedFailure),
-	examinedAt: at,
+	examinedAt: at("When this was worked out"),
 });
 
 /** Why an execution does not run, worked out when it was asked. */
 export interface Explanation extends Static<typeof explanation> {}
 
 export const executionPage = Type.Object({
-	executions: Type.Array(execution),
+	executions: Type.Array(execution, { description: "Newest first" }),
 	nextCursor,
 });
 
@@ -246,26 +279,31 @@ export interface ExecutionPage extends Omit<Static<typeof executionPage>, "execu
 
 export const bulk = Type.Object({
 	done: Type.Integer({ description: "How many were changed, or had been already" }),
-	failed: count,
-	errors: Type.Array(Type.Object({ id: Type.String(), error }), {
+	failed: count("How many were refused"),
+	errors: Type.Array(Type.Object({ id: text("Id of the execution"), error }), {
 		description: "The first failures, with their reasons",
 	}),
-	nextCursor: optional(Type.String({ description: "Left out when all matches were handled" })),
+	nextCursor: optional(text("Where the next call begins; left out when all matches were handled")),
 });
 
 /** What one call of a bulk action did; `nextCursor` is left out when all that matched was seen. */
 export interface BulkReply extends Static<typeof bulk> {}
 
 export const attempt = Type.Object({
-	index: count,
+	index: count("Which attempt it is, from 0"),
 	type: attemptType,
 	state: attemptState,
-	workerId: Type.String(),
-	instanceId: Type.String(),
-	startedAt: at,
-	endedAt: optional(at),
+	workerId: text("Name of the worker that ran it"),
+	instanceId: text("Name of that worker's process"),
+	startedAt: at("When it was claimed"),
+	endedAt: optional(at("When it ended; left out while it runs")),
 	failure: optional(detailedFailure),
-	result: optional(Type.Object({ contentType: Type.String(), size: count })),
+	result: optional(
+		Type.Object(
+			{ contentType: text("Media type of the result"), size: count("Bytes of the result") },
+			{ description: "What is known of its result without reading it" },
+		),
+	),
 });
 
 /** One run of the handler: on which worker, when, and how it ended. */
@@ -273,6 +311,8 @@ export interface AttemptView extends Static<typeof attempt> {}
 
 /** An input or a result as it is kept. */
 export interface Bytes {
+	/** The payload itself. */
 	bytes: Uint8Array;
+	/** Its media type. */
 	contentType: string;
 }

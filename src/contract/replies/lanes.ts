@@ -1,20 +1,25 @@
 import type { PublicState } from "../../kernel/state.ts";
 import { type Static, type TInteger, type TOptional, Type } from "../schema.ts";
-import { count, nextCursor, one } from "./parts.ts";
+import { count, nextCursor, one, text } from "./parts.ts";
 
-export const laneState = one(["active", "paused", "draining"]);
+export const laneState = one(
+	["active", "paused", "draining"],
+	"Whether it hands out work and takes submissions; paused hands out none, draining takes none",
+);
+
+const agingMs = Type.Number({ description: "How many milliseconds of waiting one step of priority is worth" });
 
 export const laneStatus = Type.Object({
-	lane: Type.String(),
-	namespace: Type.String(),
+	lane: text("Its name"),
+	namespace: text("The tenant it belongs to"),
 	state: laneState,
-	agingMs: Type.Number(),
+	agingMs,
 });
 
 /** A lane's state and settings. */
 export interface LaneStatus extends Static<typeof laneStatus> {}
 
-const some = Type.Optional(count);
+const some = Type.Optional(count("How many are in this state"));
 
 const depth = {
 	waiting: some,
@@ -31,17 +36,14 @@ const depth = {
 } satisfies Record<PublicState, TOptional<TInteger>>;
 
 export const lane = Type.Object({
-	lane: Type.String(),
+	lane: text("Its name"),
 	state: laneState,
-	agingMs: Type.Number(),
+	agingMs,
 	depth: Type.Object(depth, {
 		description: "Executions by public state; states without any are left out",
 	}),
 	oldestWaitingMs: Type.Optional(
-		Type.Integer({
-			minimum: 0,
-			description: "Age, since its creation, of the oldest waiting execution; left out when none waits",
-		}),
+		count("Age, since its creation, of the oldest waiting execution, in milliseconds; left out when none waits"),
 	),
 	perMinute: Type.Number({ description: "Executions that ended in the last 60 seconds through this engine" }),
 });
@@ -49,7 +51,7 @@ export const lane = Type.Object({
 /** A lane, how much is in it by state, the age of what waits longest, and how much ended in the last minute. */
 export interface LaneView extends Static<typeof lane> {}
 
-export const lanePage = Type.Object({ lanes: Type.Array(lane), nextCursor });
+export const lanePage = Type.Object({ lanes: Type.Array(lane, { description: "By name" }), nextCursor });
 
 /** A page of lanes by name; `nextCursor` leads to the next and is left out on the last. */
 export interface LanePage extends Static<typeof lanePage> {}

@@ -3,7 +3,9 @@ import { type Key, makeRecord } from "./record.ts";
 
 /** Who sent a signal, by its own word. */
 export interface SignalSource {
+	/** Type of the sender. */
 	type: string;
+	/** Who the sender is. */
 	identity: string;
 }
 

@@ -2,25 +2,51 @@ import type { ErrorCode } from "../errors.ts";
 
 /** What a suspended execution waits for. A node that names no waitpoint means the first of its suspension. */
 export type Condition =
-	| { signal: string; waitpoint?: string }
-	| { anySignal: true; waitpoint?: string }
-	/** Nothing but an operator ends it. */
-	| { operatorOnly: true }
-	/** Nothing but its timeout ends it. */
-	| { timeoutOnly: true }
-	| { allOf: readonly Condition[] }
-	| { anyOf: readonly Condition[] }
-	| { count: CountCondition };
+	| {
+			/** A signal of this name. */
+			signal: string;
+			/** The key of the waitpoint it must come to (the first of the suspension). */
+			waitpoint?: string;
+	  }
+	| {
+			/** A signal of any name. */
+			anySignal: true;
+			/** The key of the waitpoint it must come to (the first of the suspension). */
+			waitpoint?: string;
+	  }
+	| {
+			/** Nothing but an operator ends it. */
+			operatorOnly: true;
+	  }
+	| {
+			/** Nothing but its timeout ends it. */
+			timeoutOnly: true;
+	  }
+	| {
+			/** All of these must hold. */
+			allOf: readonly Condition[];
+	  }
+	| {
+			/** One of these must hold. */
+			anyOf: readonly Condition[];
+	  }
+	| {
+			/** So many signals must have come. */
+			count: CountCondition;
+	  };
 
 export const DISTINCT_BY = ["waitpoint", "signal", "source"] as const;
 export type DistinctBy = (typeof DISTINCT_BY)[number];
 
 /** So many signals, of which no two are alike in what `distinctBy` says; at all waitpoints unless some are named. */
 export interface CountCondition {
+	/** How many signals must come. */
 	n: number;
+	/** In what no two of them may be alike: the waitpoint they came to, their name, or who sent them. */
 	distinctBy: DistinctBy;
-	/** Only signals of this name. */
+	/** Only signals of this name (any). */
 	match?: string;
+	/** Keys of the waitpoints they must come to (all of the suspension). */
 	waitpoints?: readonly string[];
 }
 

@@ -4,6 +4,7 @@ import * as childRequests from "../../contract/children.ts";
 import * as executionRequests from "../../contract/executions.ts";
 import * as flowRequests from "../../contract/flows.ts";
 import * as laneRequests from "../../contract/lanes.ts";
+import * as policyRequests from "../../contract/policy.ts";
 import * as quotaRequests from "../../contract/quotas.ts";
 import * as admin from "../../contract/replies/admin.ts";
 import * as budgets from "../../contract/replies/budgets.ts";
@@ -30,7 +31,16 @@ import * as workerRequests from "../../contract/workers.ts";
 const MODULES: readonly object[] = [
 	...[executions, leases, flows, budgets, quotas, lanes, waitpoints, streams, steps, workers, events, admin],
 	...[parts, errors],
-	...[executionRequests, bulkRequests, childRequests, leaseRequests, flowRequests, budgetRequests, quotaRequests],
+	...[
+		policyRequests,
+		executionRequests,
+		bulkRequests,
+		childRequests,
+		leaseRequests,
+		flowRequests,
+		budgetRequests,
+		quotaRequests,
+	],
 	...[laneRequests, waitpointRequests, streamRequests, stepRequests, workerRequests],
 ];
 

@@ -39,9 +39,13 @@ export interface EndLine {
 	end: Counts;
 }
 
+/** How much of each a transfer holds. */
 export interface Counts {
+	/** Records: executions, flows, lanes and so on, with their parts. */
 	records: number;
+	/** Payloads that are kept by themselves. */
 	blobs: number;
+	/** Events. */
 	events: number;
 }
 
