@@ -19,12 +19,12 @@ export function asksServer(command: Command): Command {
 }
 
 export function withJson(command: Command): Command {
-	return command.option("--json", "machine-readable: one JSON document, or JSON lines where answers stream");
+	return command.option("--json", "machine-readable: one JSON document, or JSON lines for streams");
 }
 
 /** For commands that list ids. */
 export function withFullIds(command: Command): Command {
-	return command.option("--full-ids", "ids whole on a terminal, too; in a pipe and with --json they always are");
+	return command.option("--full-ids", "show whole ids on a terminal, too; a pipe and --json always get them");
 }
 
 /** Does `work` with a connection to the server, and parts with it whatever happens. */

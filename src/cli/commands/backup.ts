@@ -25,7 +25,7 @@ export function addBackup(program: Command, context: CommandContext): void {
 		)
 		.requiredOption("--to <file>", "the new file; one that exists is left alone")
 		.option("--store <url>", "from this store instead of a server")
-		.option("--keys", "also the keys that sign tokens of waitpoints; keep such a file like a password");
+		.option("--keys", "also the keys that sign waitpoint tokens; protect such a file like a password");
 	asksServer(command).action(async (flags: Flags) => {
 		const keys = flags.keys === true;
 		const last =
