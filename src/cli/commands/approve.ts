@@ -17,7 +17,7 @@ export function addApprove(program: Command, context: CommandContext): void {
 		.command("approve <id> [payload]")
 		.summary("approve or reject an execution that waits for a person")
 		.description(
-			"Answers an execution that waits for a person: sends it the signal approve, or another. The payload is JSON. No token of the waitpoint is needed, but that of an operator.",
+			"Answers an execution that waits for a person: sends it the signal approve, or another. The payload is JSON. This needs the token of an operator, not the token of the waitpoint.",
 		)
 		.option("--reject", "reject: send the signal reject")
 		.option("--name <name>", "send this signal instead")

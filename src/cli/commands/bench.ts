@@ -19,7 +19,7 @@ export function addBench(program: Command, context: CommandContext): void {
 		.command("bench")
 		.summary("measure throughput and latency for a moment")
 		.description(
-			"Submits work, completes it with a worker that does nothing, and prints throughput and latency. It uses a lane of its own; what it leaves goes after a minute.",
+			"Submits work, completes it with a worker that does nothing, and prints throughput and latency. It uses a lane of its own; its executions are removed after a minute.",
 		)
 		.option("--store <url>", "measure an engine in this process on this store instead of a server")
 		.option("--count <number>", "executions", numberFlag(1, 1_000_000), 2000)

@@ -21,7 +21,7 @@ export function addKeys(program: Command, context: CommandContext): void {
 		.command("rotate")
 		.summary("replace the key that signs")
 		.description(
-			"Lets another key sign from now on. Tokens that the former key signed are taken until its grace is over.",
+			"Replaces the key that signs waitpoint tokens. Tokens signed by the previous key stay valid for its grace period.",
 		)
 		.option("--kid <kid>", "name of the new key; by default the next of k1, k2, …")
 		.option(

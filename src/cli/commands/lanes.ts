@@ -21,7 +21,7 @@ export function addLanes(program: Command, context: CommandContext): void {
 		.command("lanes")
 		.summary("list lanes and what is in them; pause, resume, drain or set one")
 		.description(
-			"Lists the lanes of a namespace: how much is in which state, how old the oldest waiting is, how much ends.",
+			"Lists the lanes of a namespace: executions by state, the age of the oldest waiting one, and throughput.",
 		)
 		.option("--namespace <namespace>", "in this namespace");
 	asksServer(command).action(({ namespace, ...flags }: Flags) =>

@@ -11,7 +11,7 @@ export function addResume(program: Command, context: CommandContext): void {
 		.command("resume <id>")
 		.summary("resume a suspended execution, whatever it waits for")
 		.description(
-			"Lets a suspended execution go on, whatever it waits for. Its worker is given the signals that had come.",
+			"Resumes a suspended execution, whatever it waits for. Its worker receives the signals that have arrived.",
 		)
 		.option("--reason <text>", "the reason; stored in its events");
 	asksServer(command).action((id: string, { reason, ...flags }: Flags) =>
