@@ -128,4 +128,4 @@ export type { HandlerLog, LogCall, Logger } from "./worker/logger.ts";
 export type { ReceivedSignal } from "./worker/received-signal.ts";
 export type { StepFunction } from "./worker/steps.ts";
 export type { Approval, WaitForApprovalOptions, WaitForOptions, WaitForSignalOptions } from "./worker/waits.ts";
-export type { WorkerOptions } from "./worker/worker.ts";
+export type { WorkerOptions } from "./worker/worker-options.ts";

@@ -19,12 +19,12 @@ export function asksServer(command: Command): Command {
 }
 
 export function withJson(command: Command): Command {
-	return command.option("--json", "machine-readable: one JSON document, or JSON lines where answers stream");
+	return command.option("--json", "machine-readable: one JSON document, or JSON lines for streams");
 }
 
 /** For commands that list ids. */
 export function withFullIds(command: Command): Command {
-	return command.option("--full-ids", "ids whole on a terminal, too; in a pipe and with --json they always are");
+	return command.option("--full-ids", "show whole ids on a terminal, too; a pipe and --json always get them");
 }
 
 /** Does `work` with a connection to the server, and parts with it whatever happens. */
@@ -33,9 +33,10 @@ export async function atServer<T>(
 	flags: ServerFlags,
 	work: (ff: FlowFabric) => Promise<T>,
 ): Promise<T> {
-	const { url, token } = readSettings(CLIENT_SETTINGS, flags, context.env);
-	await knock(url);
-	const ff = FlowFabric.connect(url, token === undefined ? {} : { token });
+	const { url: urls, token } = readSettings(CLIENT_SETTINGS, flags, context.env);
+	const first = await firstToAnswer(urls);
+	const others = urls.filter((url) => url !== first);
+	const ff = FlowFabric.connect([first, ...others], token === undefined ? {} : { token });
 	try {
 		return await work(ff);
 	} finally {
@@ -43,15 +44,22 @@ export async function atServer<T>(
 	}
 }
 
-/** The client tries for long, as a program should; a person is told at once that nobody is there. */
-async function knock(url: string): Promise<void> {
+/** The client tries for long, as a program should; a person is told at once that no server is there. */
+async function firstToAnswer(urls: readonly string[]): Promise<string> {
 	try {
-		const answer = await askOpenly(url, "/healthz");
-		await answer.arrayBuffer();
+		return await Promise.any(urls.map(knock));
 	} catch (error) {
-		const message = `nobody answers at ${url} (${reasonOf(error)}); start a server with flowfabric serve, or name another with --url`;
-		throw new FlowFabricError("unreachable", { message, cause: error });
+		const { errors } = error as AggregateError;
+		const tried = urls.map((url, n) => `${url} (${reasonOf(errors[n])})`).join(" or ");
+		const message = `nobody answers at ${tried}; start a server with flowfabric serve, or name another with --url`;
+		throw new FlowFabricError("unreachable", { message, cause: errors[0] });
 	}
+}
+
+async function knock(url: string): Promise<string> {
+	const answer = await askOpenly(url, "/healthz");
+	await answer.arrayBuffer();
+	return url;
 }
 
 /** Asks what needs no token. */

@@ -23,7 +23,7 @@ export interface FilterFlags {
 
 export function withFilter(command: Command): Command {
 	return command
-		.option("--namespace <namespace>", "of this tenant")
+		.option("--namespace <namespace>", "in this namespace")
 		.option("--lane <lane>", "in this lane")
 		.option("--state <states>", `in one of these states, comma-separated: ${STATE_NAMES.join(", ")}`, statesFlag)
 		.option("--kind <kind>", "of this kind")

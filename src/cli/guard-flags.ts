@@ -20,7 +20,7 @@ export const subcommand = (parent: Command, usage: string, summary: string): Com
 			.command(usage)
 			.summary(summary)
 			.description(`${summary[0]?.toUpperCase()}${summary.slice(1)}.`)
-			.option("--namespace <namespace>", "of this tenant"),
+			.option("--namespace <namespace>", "in this namespace"),
 	);
 
 /** What takes something away. A flag that were read as null would be taken for one without a value. */

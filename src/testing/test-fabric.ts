@@ -6,7 +6,7 @@ import { FlowFabric, type TypedWorker } from "../library/flowfabric.ts";
 import type { AnyKinds, Kinds } from "../library/kinds.ts";
 import { type OpenOptions, openBackend } from "../library/open.ts";
 import type { QueuePosition, Store } from "../store/port.ts";
-import type { WorkerOptions } from "../worker/worker.ts";
+import type { WorkerOptions } from "../worker/worker-options.ts";
 import { type CallName, FaultyCalls } from "./faulty-calls.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 

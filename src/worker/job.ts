@@ -4,12 +4,12 @@ import type { Clock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import type { ClaimedExecution, RenewedLease } from "../contract/replies.ts";
 import type { CompleteRequest } from "../contract/worker-protocol.ts";
-import { inSpan, type SpanStart } from "../tracing/trace-context.ts";
 import { backoff } from "./backoff.ts";
-import { type Context, type Handler, type Middleware, RunContext } from "./context.ts";
+import { type Handler, type Middleware, RunContext } from "./context.ts";
 import { type AbortCause, HandlerAborted, type HandlerSuspended } from "./errors.ts";
 import { detailOf, failureOf, type ThrownFailure } from "./failure.ts";
 import { FrameWriter } from "./frame-writer.ts";
+import { inSpanOf, runThrough } from "./handler-call.ts";
 import type { HandlerRun } from "./handler-run.ts";
 import type { Hooks, WorkerEvents } from "./hooks.ts";
 import { type HandlerLog, type Logger, logOfRun } from "./logger.ts";
@@ -73,8 +73,8 @@ export class Job implements HandlerRun {
 		this.expiresAt = this.#startedAt + options.leaseMs;
 		const context = new RunContext(claimed, this);
 		const { middleware, handler } = options;
-		const handle = () => this.#untilSuspended(runThrough(middleware, 0, context, handler));
-		this.done = this.#run(() => inSpan(() => spanOf(claimed), claimed.traceparent, handle), options.onHandled);
+		const handle = () => this.#untilSuspended(runThrough(middleware, context, handler));
+		this.done = this.#run(() => inSpanOf(claimed, handle), options.onHandled);
 	}
 
 	/** Runs the handler to its end, then tells what came of it. Never rejects. */
@@ -279,29 +279,4 @@ export class Job implements HandlerRun {
 			}
 		}
 	}
-}
-
-/** The handler's part of the trace its work was submitted in. */
-const spanOf = ({ id, kind, lane, attempt }: ClaimedExecution): SpanStart => ({
-	name: `run ${kind}`,
-	kind: "consumer",
-	attributes: {
-		"flowfabric.execution": id,
-		"flowfabric.kind": kind,
-		"flowfabric.lane": lane,
-		"flowfabric.attempt": attempt.index,
-	},
-});
-
-/** The middleware from some place on, then the handler. What throws at once fails like what throws later. */
-async function runThrough(
-	middleware: readonly Middleware[],
-	from: number,
-	context: Context,
-	handler: Handler,
-): Promise<unknown> {
-	const next = middleware[from];
-	return next
-		? next(context, () => runThrough(middleware, from + 1, context, handler))
-		: handler(context as Context<never>, context.input as never);
 }

@@ -376,12 +376,37 @@ describe("the frame", () => {
 		expect(err).toContain("127.0.0.1:1");
 	});
 
-	test("a bad address is misuse", async () => {
-		expect(await runHere(["list", "--url", "localhost:9090"])).toEqual({
-			code: 2,
-			out: "",
-			err: 'flowfabric: --url: must be the http:// or https:// address of a server, got "localhost:9090"\n',
-		});
+	test("of several servers, one that answers is asked", async () => {
+		const urls = `http://127.0.0.1:1, ${stage.url}`;
+		const { id } = await stage.json<Execution>(["submit", "echo", "--lane", "idle", "--url", urls]);
+		const { code, out } = await runHere(["get", id, "--json"], { env: { FF_URL: urls } });
+		expect(code).toBe(0);
+		expect(JSON.parse(out)).toMatchObject({ id, publicState: "waiting" });
+	});
+
+	test("when none of several servers answers, each is named", async () => {
+		const { code, err } = await runHere(["list", "--url", "http://127.0.0.1:1,http://127.0.0.1:2"]);
+		expect(code).toBe(5);
+		expect(err).toMatch(
+			/nobody answers at http:\/\/127\.0\.0\.1:1 \(.+\) or http:\/\/127\.0\.0\.1:2 \(.+\); start a server/,
+		);
+	});
+
+	test.each(["localhost:9090", "http://127.0.0.1:9090,", "http://127.0.0.1:9090,localhost:9090"])(
+		"a bad address is misuse: %s",
+		async (url) => {
+			expect(await runHere(["list", "--url", url])).toEqual({
+				code: 2,
+				out: "",
+				err: `flowfabric: --url: must be the http:// or https:// address of a server without user, or several separated by commas, got "${url}"\n`,
+			});
+		},
+	);
+
+	test("an address with a password is refused, and the password is not shown", async () => {
+		const { code, err } = await runHere(["list", "--url", "http://127.0.0.1:1,http://me:hunter2@127.0.0.1:2"]);
+		expect(code).toBe(2);
+		expect(err).not.toContain("hunter2");
 	});
 
 	test("--version and --help answer on standard output; no command is misuse", async () => {

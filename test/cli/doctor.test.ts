@@ -300,6 +300,23 @@ describe("doctor of a server", () => {
 		await stage.close();
 	});
 
+	test("of several, names the one that does not answer and tells the rest", async () => {
+		const stage = await Stage.open();
+		const gone = "http://127.0.0.1:1";
+		const { code, out } = await stage.run(["doctor", "--url", `${gone},${stage.url}`, "--json"]);
+		expect(code).toBe(1);
+		expect(JSON.parse(out)).toMatchObject({
+			facts: {
+				server: `${gone}, ${stage.url}`,
+				"answered in ms": { [stage.url]: expect.any(Number) },
+				ready: "yes",
+				lanes: 0,
+			},
+			problems: [expect.stringContaining(`nobody answers at ${gone} (`)],
+		});
+		await stage.close();
+	});
+
 	test("one that is not there", async () => {
 		const { code, out } = await runHere(["doctor", "--url", "http://127.0.0.1:1"]);
 		expect(out).toContain("problem");

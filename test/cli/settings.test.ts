@@ -49,7 +49,7 @@ test("without anything set, the defaults of the spec", () => {
 		logLevel: "info",
 		logFormat: undefined,
 	});
-	expect(readSettings(CLIENT_SETTINGS, {}, {})).toEqual({ url: "http://127.0.0.1:9090", token: undefined });
+	expect(readSettings(CLIENT_SETTINGS, {}, {})).toEqual({ url: ["http://127.0.0.1:9090"], token: undefined });
 });
 
 test("a flag wins over the environment, and the environment over the default", () => {

@@ -9,7 +9,8 @@ import {
 	type Logger,
 } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import { Worker, type WorkerOptions } from "../../src/worker/worker.ts";
+import { Worker } from "../../src/worker/worker.ts";
+import type { WorkerOptions } from "../../src/worker/worker-options.ts";
 
 /** Something a test opens when it is time; what waits for it goes on. */
 export interface Gate {

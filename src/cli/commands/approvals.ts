@@ -13,14 +13,14 @@ interface Flags extends ServerFlags, Pick<InboxRequest, "namespace" | "reason" |
 export function addApprovals(program: Command, context: CommandContext): void {
 	const command = program
 		.command("approvals")
-		.summary("list what waits for a person, longest first")
+		.summary("list executions that wait for a person, longest first")
 		.description("Lists open waitpoints that executions are suspended at, longest first, a page at a time.")
-		.option("--namespace <namespace>", "of this tenant")
+		.option("--namespace <namespace>", "in this namespace")
 		.option("--reason <reason>", "suspended for this reason, such as waiting_for_approval or paused_by_budget")
-		.option("--key <key>", "at waitpoints of this key")
-		.option("--limit <number>", "most on a page", numberFlag(1, 1000))
-		.option("--cursor <cursor>", "go on where the page before this one ended")
-		.option("--all", "every page, one after the other");
+		.option("--key <key>", "waitpoints with this key")
+		.option("--limit <number>", "how many per page", numberFlag(1, 1000))
+		.option("--cursor <cursor>", "continue after the previous page")
+		.option("--all", "all pages");
 	asksServer(withFullIds(command)).action((flags: Flags) =>
 		atServer(context, flags, async (ff) => {
 			const { terminal } = context;

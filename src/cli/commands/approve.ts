@@ -15,14 +15,14 @@ interface Flags extends ServerFlags {
 export function addApprove(program: Command, context: CommandContext): void {
 	const command = program
 		.command("approve <id> [payload]")
-		.summary("answer what waits for a person")
+		.summary("approve or reject an execution that waits for a person")
 		.description(
-			"Answers an execution that waits for a person: sends it the signal approve, or another. The payload is JSON. No token of the waitpoint is needed, but that of an operator.",
+			"Answers an execution that waits for a person: sends it the signal approve, or another. The payload is JSON. This needs the token of an operator, not the token of the waitpoint.",
 		)
-		.option("--reject", "say no: send the signal reject")
+		.option("--reject", "reject: send the signal reject")
 		.option("--name <name>", "send this signal instead")
-		.option("--waitpoint <key>", "answer at this waitpoint; else the first it waits at")
-		.option("--as <identity>", "who says so; else the token's name")
+		.option("--waitpoint <key>", "the waitpoint to answer; by default the first it waits for")
+		.option("--as <identity>", "who answers; by default the token's name")
 		.option("--text", "the payload is plain text rather than JSON");
 	asksServer(command).action(
 		(id: string, argument: string | undefined, { reject, name, waitpoint, as: identity, text, ...flags }: Flags) => {

@@ -8,7 +8,7 @@ export function addAttempts(program: Command, context: CommandContext): void {
 		.command("attempts <id>")
 		.summary("show every run of an execution, and what went wrong in each")
 		.description(
-			"Shows every attempt of an execution, oldest first: how it ended and why, how long it took, and on which worker. What its handler threw stands below it, with the stack; a terminal shows the first lines of long ones.",
+			"Shows every attempt of an execution, oldest first: how it ended and why, how long it took, and on which worker. What its handler threw follows, with the stack; a terminal shows only the first lines of a long one.",
 		);
 	asksServer(command).action((id: string, flags: ServerFlags) =>
 		atServer(context, flags, async (ff) => {

@@ -21,11 +21,11 @@ export function addBackup(program: Command, context: CommandContext): void {
 		.command("backup")
 		.summary("write everything a server's store holds to a file")
 		.description(
-			"Writes everything to a new file of JSON lines while work goes on; needs an admin's token. With --store, it is read from the store itself: one on SQLite only while no server runs on it. A file that could not be finished is removed. The command import takes the file into an empty store.",
+			"Writes everything to a new file of JSON lines while work goes on; needs an admin token. With --store, it reads the store itself; a SQLite store only while no server uses it. An unfinished file is removed. The command import reads the file into an empty store.",
 		)
 		.requiredOption("--to <file>", "the new file; one that exists is left alone")
 		.option("--store <url>", "from this store instead of a server")
-		.option("--keys", "also the keys that sign tokens of waitpoints; keep such a file like a password");
+		.option("--keys", "also the keys that sign waitpoint tokens; protect such a file like a password");
 	asksServer(command).action(async (flags: Flags) => {
 		const keys = flags.keys === true;
 		const last =

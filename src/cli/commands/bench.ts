@@ -17,14 +17,14 @@ interface Flags extends ServerFlags {
 export function addBench(program: Command, context: CommandContext): void {
 	const command = program
 		.command("bench")
-		.summary("a short measurement of throughput and latency")
+		.summary("measure throughput and latency for a moment")
 		.description(
-			"Submits work, completes it with a worker that does nothing, and prints throughput and latency. It uses a lane of its own; what it leaves goes after a minute.",
+			"Submits work, completes it with a worker that does nothing, and prints throughput and latency. It uses a lane of its own; its executions are removed after a minute.",
 		)
 		.option("--store <url>", "measure an engine in this process on this store instead of a server")
 		.option("--count <number>", "executions", numberFlag(1, 1_000_000), 2000)
 		.option("--concurrency <number>", "executions run at the same time", numberFlag(1, 1000), 64)
-		.option("--namespace <namespace>", "tenant to do it as", "default");
+		.option("--namespace <namespace>", "namespace to use", "default");
 	asksServer(command).action(async (flags: Flags) => {
 		const report = await withTarget(context, flags, (ff) =>
 			measure(ff, {

@@ -36,9 +36,9 @@ export function addBudgets(program: Command, context: CommandContext): void {
 	const { terminal } = context;
 	const command = program
 		.command("budgets")
-		.summary("list budgets; make, change, spend, reset or look into one")
+		.summary("list budgets; create, change, spend, reset or show one")
 		.description("Lists the budgets of a namespace: what is used of each, how much waits for it, when it resets.")
-		.option("--namespace <namespace>", "of this tenant");
+		.option("--namespace <namespace>", "in this namespace");
 	asksServer(withFullIds(command)).action((flags: GuardFlags) =>
 		atServer(context, flags, async (ff) => {
 			const budgets = await allPages(async (cursor) => {
@@ -75,7 +75,7 @@ export function addBudgets(program: Command, context: CommandContext): void {
 	);
 
 	defining(subcommand(command, "set <id>", "change what is given of a budget, at once"))
-		.option("--remove <dimension>", "a dimension to take away; may be given several times", listFlag)
+		.option("--remove <dimension>", "a dimension to remove; may be given several times", listFlag)
 		.action((id: string, _: GuardFlags, self: Command) => {
 			const flags = self.optsWithGlobals<DefinitionFlags>();
 			return atServer(context, flags, async (ff) => {
@@ -113,7 +113,7 @@ function addSpending(command: Command, context: CommandContext): void {
 	const { terminal } = context;
 	subcommand(command, "usage <id> <dimension=amount...>", "report what was spent; ends with 4 if it is refused")
 		.option("--execution <id>", "who spent it")
-		.option("--dedup-key <key>", "reported again under this key it is counted once")
+		.option("--dedup-key <key>", "a report sent again with this key counts once")
 		.action((id: string, amounts: string[], _: GuardFlags, self: Command) => {
 			const flags = self.optsWithGlobals<GuardFlags & { execution?: string; dedupKey?: string }>();
 			const { execution, dedupKey } = flags;
@@ -158,8 +158,8 @@ function addSpending(command: Command, context: CommandContext): void {
 	);
 
 	subcommand(command, "ledger <id>", "who spent what in this period, the latest report first")
-		.option("--limit <number>", "most on a page", numberFlag(1, 1000))
-		.option("--cursor <cursor>", "go on where the page before this one ended")
+		.option("--limit <number>", "how many per page", numberFlag(1, 1000))
+		.option("--cursor <cursor>", "continue after the previous page")
 		.action((id: string, _: GuardFlags, self: Command) => {
 			const flags = self.optsWithGlobals<GuardFlags & { limit?: number; cursor?: string }>();
 			const { limit, cursor } = flags;
@@ -180,8 +180,12 @@ function addSpending(command: Command, context: CommandContext): void {
 const defining = (command: Command): Command =>
 	command
 		.option("--hard <dimension=limit>", "no more than this may be spent; may be given several times", limitFlag)
-		.option("--soft <dimension=limit>", "going over this is told; may be given several times", limitFlag)
-		.option("--reset <daily|monthly|duration|none>", "how often usage begins anew, as in 1h", resetFlag)
+		.option(
+			"--soft <dimension=limit>",
+			"usage above this is reported, not refused; may be given several times",
+			limitFlag,
+		)
+		.option("--reset <daily|monthly|duration|none>", "how often usage is reset to zero, as in 1h", resetFlag)
 		.addOption(
 			new Option("--on-hard <what>", "what becomes of running work when a report is refused").choices(
 				ON_HARD.filter((each) => each !== "suspend"),

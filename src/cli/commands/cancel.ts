@@ -17,10 +17,10 @@ export function addCancel(program: Command, context: CommandContext): void {
 		.command("cancel [id]")
 		.summary("cancel an execution, or all that a filter finds")
 		.description(
-			"Cancels an execution. One that runs is asked to stop: its worker is told at once and has its grace to end. With --force it is taken away now.\n\nWithout an id, cancels everything the filter finds, at most 1000 per call to the server: it shows what that is, asks, and says how many were cancelled. Ctrl-C stops between calls. Without --state, what has not ended is meant.",
+			"Cancels an execution. If it is running, its worker is told at once and has a grace period to stop. With --force it is cancelled immediately.\n\nWithout an id, cancels everything the filter finds, at most 1000 per call to the server: it shows what that is, asks, and says how many were cancelled. Ctrl-C stops between calls. Without --state, what has not ended is meant.",
 		)
-		.option("--reason <text>", "why; kept and shown")
-		.option("--grace <duration>", "how long its worker may take (30s)", durationFlag)
+		.option("--reason <text>", "the reason; stored and shown")
+		.option("--grace <duration>", "how long its worker may take to stop (30s)", durationFlag)
 		.option("--force", "do not wait for its worker")
 		.option("--blocking-reason <reason>", "filter: blocked for this reason, as list --reason has them");
 	asksServer(withBulk(command)).action((given: string | undefined, { reason, force, grace, ...flags }: Flags) => {

@@ -15,13 +15,13 @@ interface Flags extends ServerFlags {
 export function addDoctor(program: Command, context: CommandContext): void {
 	const command = program
 		.command("doctor")
-		.summary("look a server or a store over")
+		.summary("check a server or a store")
 		.description(
-			"Looks a running server over; or, with --store, a store itself (one on SQLite only while no server runs on it): its set-up, every record, and whether the index is what the records say, which --repair sees to. Ends with 1 when something is wrong and was not mended.",
+			"Checks a running server; or, with --store, a store itself: its setup, every record, and whether the index matches the records, which --repair corrects. A SQLite store can be checked only while no server uses it. Exit code 1 if something is wrong and was not repaired.",
 		)
-		.option("--store <url>", "look this store over; one of an earlier version is migrated by opening it")
-		.option("--deep", "also read every record of a running server, through a back-up; needs an admin's token")
-		.option("--repair", "with --store: put the index right where it is not what the records say");
+		.option("--store <url>", "check this store; opening it migrates a store of an earlier version")
+		.option("--deep", "also read every record of a running server, through a backup; needs an admin token")
+		.option("--repair", "with --store: correct the index where it does not match the records");
 	asksServer(command).action(async (flags: Flags) => {
 		if (flags.repair && flags.store === undefined) throw new MisuseError(NEEDS_STORE);
 		const findings =

@@ -13,7 +13,7 @@ export function addEvents(program: Command, context: CommandContext): void {
 		.command("events <id>")
 		.summary("show what happened to an execution")
 		.description("Shows everything that happened to an execution, oldest first. With --json, one event a line.")
-		.option("-f, --follow", "go on until it has ended");
+		.option("-f, --follow", "keep printing until it has ended");
 	asksServer(command).action((id: string, flags: Flags) =>
 		atServer(context, flags, async (ff) => {
 			const { terminal } = context;

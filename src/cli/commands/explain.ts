@@ -8,9 +8,9 @@ import { oneLine } from "../format/text.ts";
 export function addExplain(program: Command, context: CommandContext): void {
 	const command = program
 		.command("explain <id>")
-		.summary("work out why an execution is not running")
+		.summary("explain why an execution is not running")
 		.description(
-			"Works out, now, why an execution is not running: what stands before it on its lane, which capability nobody offers, whether its lane is paused, what it waits for.",
+			"Explains why an execution is not running: what is ahead of it on its lane, which capability no worker offers, whether its lane is paused, what it waits for.",
 		);
 	asksServer(command).action((id: string, flags: ServerFlags) =>
 		atServer(context, flags, async (ff) => {

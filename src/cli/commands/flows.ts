@@ -34,12 +34,12 @@ export function addFlows(program: Command, context: CommandContext): void {
 	const { terminal } = context;
 	const command = program
 		.command("flows")
-		.summary("list flows; make, draw, cancel or delete one")
+		.summary("list flows; create, show, cancel or delete one")
 		.description("Lists the flows of a namespace, newest first, a page at a time.")
-		.option("--namespace <namespace>", "of this tenant")
+		.option("--namespace <namespace>", "in this namespace")
 		.option("--kind <kind>", "of this kind")
-		.option("--limit <number>", "most on a page", numberFlag(1, 1000))
-		.option("--cursor <cursor>", "go on where the page before this one ended");
+		.option("--limit <number>", "how many per page", numberFlag(1, 1000))
+		.option("--cursor <cursor>", "continue after the previous page");
 	asksServer(withFullIds(command)).action(({ namespace, kind, limit, cursor, ...flags }: ListFlags) =>
 		atServer(context, flags, async (ff) => {
 			const page = await ff.flows.list({
@@ -56,8 +56,8 @@ export function addFlows(program: Command, context: CommandContext): void {
 	);
 
 	below(command, "show <id>", "draw the graph of a flow: states, times, and why what does not run does not")
-		.option("-w, --watch", "go on until it has ended; ends with 6 when it did not complete")
-		.option("--all", "every node, also of many that look alike")
+		.option("-w, --watch", "keep updating until it has ended; exit code 6 if it did not complete")
+		.option("--all", "show every node, even if many are alike")
 		.action((id: string, _: ShowFlags, self: Command) => {
 			const flags = self.optsWithGlobals<ShowFlags>();
 			return atServer(context, flags, (ff) => (flags.watch ? watchFlow : showFlow)(context, ff, id, flags));
@@ -78,10 +78,10 @@ export function addFlows(program: Command, context: CommandContext): void {
 		.addOption(
 			new Option("--policy <policy>", "what becomes of its members").choices(CANCEL_POLICIES).default("cancel_all"),
 		)
-		.option("--reason <text>", "why; kept and shown")
-		.option("--grace <duration>", "how long workers of its members may take (30s)", durationFlag)
+		.option("--reason <text>", "the reason; stored and shown")
+		.option("--grace <duration>", "how long its members' workers may take to stop (30s)", durationFlag)
 		.option("--force", "do not wait for workers")
-		.option("--wait", "until every member has been reached")
+		.option("--wait", "wait until every member has been told")
 		.action((id: string, _: CancelFlags, self: Command) => cancel(context, id, self.optsWithGlobals<CancelFlags>()));
 
 	below(command, "delete <id>", "remove every trace of an ended flow and its members").action(

@@ -20,9 +20,9 @@ export function addGet(program: Command, context: CommandContext): void {
 		.command("get <id>")
 		.summary("show an execution, and why it is not running")
 		.description("Shows an execution: its state, why it is not running, its attempts, lease and times.")
-		.option("--input", "its input instead, the very bytes (with --json: in the document)")
-		.option("--result", "its result instead, the very bytes (with --json: in the document)")
-		.option("--steps", "the steps its handler has recorded instead (with --json: in the document)");
+		.option("--input", "only its input, byte for byte (with --json: in the document)")
+		.option("--result", "only its result, byte for byte (with --json: in the document)")
+		.option("--steps", "only the steps its handler has recorded (with --json: in the document)");
 	asksServer(command).action((id: string, flags: Flags) =>
 		atServer(context, flags, async ({ waitpoints, backend: { executions } }) => {
 			const { terminal } = context;

@@ -20,9 +20,9 @@ interface Flags {
 export function addImport(program: Command, context: CommandContext): void {
 	const command = program
 		.command("import <file>")
-		.summary("take a backup into an empty store")
+		.summary("import a backup into an empty store")
 		.description(
-			"Takes a file that backup wrote into an empty store, which may be of another sort and have another number of partitions. A store that holds something is refused and left alone. If it fails half-way the store holds a part: begin again with an empty one. No server may run on a store on SQLite meanwhile.",
+			"Imports a file that backup wrote into an empty store, which may be of another type and have another number of partitions. A store that is not empty is refused and left unchanged. If it fails half-way the store holds a part: begin again with an empty one. No server may run on a store on SQLite meanwhile.",
 		)
 		.requiredOption("--store <url>", "the store to fill, as in sqlite:./restored.db; made if it is not there")
 		.option("--partitions <number>", "partitions of a new store", numberFlag(1, 256));

@@ -15,15 +15,15 @@ interface Flags extends ServerFlags {
 export function addKeys(program: Command, context: CommandContext): void {
 	const command = program
 		.command("keys")
-		.summary("rotate the keys that sign tokens of waitpoints")
-		.description("Rotates the keys that sign the tokens of waitpoints. --json gives the answer as the server gave it.");
+		.summary("rotate the keys that sign waitpoint tokens")
+		.description("Rotates the keys that sign waitpoint tokens. --json prints the server's answer.");
 	const rotate = command
 		.command("rotate")
-		.summary("let another key sign from now on")
+		.summary("replace the key that signs")
 		.description(
-			"Lets another key sign from now on. Tokens that the former key signed are taken until its grace is over.",
+			"Replaces the key that signs waitpoint tokens. Tokens signed by the previous key stay valid for its grace period.",
 		)
-		.option("--kid <kid>", "name of the new key; the next of k1, k2, … without it")
+		.option("--kid <kid>", "name of the new key; by default the next of k1, k2, …")
 		.option(
 			"--secret-file <path>",
 			"file with the new secret, 32 to 128 bytes as hex digits; - reads it from standard input; drawn without it",

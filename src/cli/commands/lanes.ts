@@ -21,9 +21,9 @@ export function addLanes(program: Command, context: CommandContext): void {
 		.command("lanes")
 		.summary("list lanes and what is in them; pause, resume, drain or set one")
 		.description(
-			"Lists the lanes of a namespace: how much is in which state, how old the oldest waiting is, how much ends.",
+			"Lists the lanes of a namespace: executions by state, the age of the oldest waiting one, and throughput.",
 		)
-		.option("--namespace <namespace>", "of this tenant");
+		.option("--namespace <namespace>", "in this namespace");
 	asksServer(command).action(({ namespace, ...flags }: Flags) =>
 		atServer(context, flags, async ({ backend }) => {
 			const all = await allLanes(backend, namespace === undefined ? {} : { namespace });
@@ -51,8 +51,8 @@ export function addLanes(program: Command, context: CommandContext): void {
 			.command(`${name} <lane>`)
 			.summary(summary)
 			.description(`${summary[0]?.toUpperCase()}${summary.slice(1)}. ${OF_UNKNOWN}`)
-			.option("--yes", "also if nobody has used a lane of this name")
-			.option("--namespace <namespace>", "of this tenant");
+			.option("--yes", "do not ask, even if no lane of this name has been used")
+			.option("--namespace <namespace>", "in this namespace");
 		asksServer(change).action((lane: string, _: Flags, self: Command) => {
 			const flags = self.optsWithGlobals<ChangeFlags>();
 			return atServer(context, flags, async ({ backend }) => {
@@ -69,9 +69,9 @@ export function addLanes(program: Command, context: CommandContext): void {
 		.command("set <lane>")
 		.summary("change a lane's settings")
 		.description(`Changes a lane's settings, for work submitted from then on. ${OF_UNKNOWN}`)
-		.option("--yes", "also if nobody has used a lane of this name")
+		.option("--yes", "do not ask, even if no lane of this name has been used")
 		.requiredOption("--aging-ms <ms>", "how much waiting one step of priority is worth", numberFlag(0, MAX_AGING_MS))
-		.option("--namespace <namespace>", "of this tenant");
+		.option("--namespace <namespace>", "in this namespace");
 	asksServer(set).action((lane: string, _: Flags, self: Command) => {
 		// Flags that the list has too are taken by it, wherever they stand.
 		const { agingMs, ...flags } = self.optsWithGlobals<ChangeFlags & { agingMs: number }>();
@@ -98,7 +98,7 @@ const CHANGES = [
 	["drain", "take no new work, and hand out what is queued, also if it was paused"],
 ] as const;
 
-const OF_UNKNOWN = "A lane that nobody has used is asked about, and needs --yes where there is no terminal.";
+const OF_UNKNOWN = "If no lane of this name has been used, the command asks first; without a terminal it needs --yes.";
 
 const QUEUED = ["waiting", "delayed", "rate_limited"] as const;
 

@@ -24,9 +24,9 @@ export function addList(program: Command, context: CommandContext): void {
 			.description("Lists executions, newest first, a page at a time."),
 	)
 		.option("--reason <reason>", `blocked for this reason: ${BLOCKING_REASONS.slice(1).join(", ")}`)
-		.option("--limit <number>", "most on a page", numberFlag(1, 1000))
-		.option("--cursor <cursor>", "go on where the page before this one ended")
-		.option("--all", "every page, one after the other");
+		.option("--limit <number>", "how many per page", numberFlag(1, 1000))
+		.option("--cursor <cursor>", "continue after the previous page")
+		.option("--all", "all pages");
 	asksServer(withFullIds(command)).action((flags: Flags) =>
 		atServer(context, flags, async (ff) => {
 			const { terminal } = context;

@@ -28,9 +28,9 @@ export function addQuotas(program: Command, context: CommandContext): void {
 	const { terminal } = context;
 	const command = program
 		.command("quotas")
-		.summary("list quotas; make, change or look into one")
+		.summary("list quotas; create, change or show one")
 		.description("Lists the quotas of a namespace: how much of each is taken, and how much waits for it.")
-		.option("--namespace <namespace>", "of this tenant");
+		.option("--namespace <namespace>", "in this namespace");
 	asksServer(withFullIds(command)).action((flags: GuardFlags) =>
 		atServer(context, flags, async (ff) => {
 			const quotas = await allPages(async (cursor) => {
@@ -107,7 +107,7 @@ const defining = (command: Command): Command =>
 	command
 		.option("--rate <number/duration|none>", "how many may start within a sliding window, as in 100/1s", rateFlag)
 		.option("--concurrency <number|none>", "how many may run at the same time", concurrencyFlag)
-		.option("--jitter <duration>", "how much later than it could what waits for the window may start", durationFlag)
+		.option("--jitter <duration>", "spread the start of waiting work over up to this long", durationFlag)
 		.option("--hold-while-suspended", "suspended executions keep their slots")
 		.option("--no-hold-while-suspended", "suspended executions give their slots back");
 

@@ -16,7 +16,7 @@ export function addReplay(program: Command, context: CommandContext): void {
 		.description(
 			"Runs an execution that has ended once more, with the same input. Its earlier attempts are kept.\n\nWithout an id, replays everything the filter finds, at most 1000 per call to the server: it shows what that is, asks, and says how many were replayed. Ctrl-C stops between calls. The filter must say --state, as in --state failed.",
 		)
-		.option("--keep-steps", "with an id: go on where it stopped; steps that are recorded do not run again");
+		.option("--keep-steps", "with an id: continue where it stopped; recorded steps do not run again");
 	asksServer(withBulk(command)).action((given: string | undefined, flags: Flags) => {
 		const id = oneOrMany(given, flags, "replay");
 		if (id === undefined) {

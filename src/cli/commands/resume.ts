@@ -9,11 +9,11 @@ interface Flags extends ServerFlags {
 export function addResume(program: Command, context: CommandContext): void {
 	const command = program
 		.command("resume <id>")
-		.summary("let suspended work go on, whatever it waits for")
+		.summary("resume a suspended execution, whatever it waits for")
 		.description(
-			"Lets a suspended execution go on, whatever it waits for. Its worker is given the signals that had come.",
+			"Resumes a suspended execution, whatever it waits for. Its worker receives the signals that have arrived.",
 		)
-		.option("--reason <text>", "why; kept in its events");
+		.option("--reason <text>", "the reason; stored in its events");
 	asksServer(command).action((id: string, { reason, ...flags }: Flags) =>
 		atServer(context, flags, async (ff) => {
 			const answer = await ff.resume(id, reason === undefined ? {} : { reason });

@@ -12,10 +12,10 @@ export function addRevoke(program: Command, context: CommandContext): void {
 		.command("revoke <id>")
 		.summary("take an execution away from its worker")
 		.description(
-			"Takes the lease of a running execution away now. The work goes back to the queue, and its worker is told to stop; what it still sends is refused. Ends with 4 when nobody holds it.",
+			"Revokes the lease of a running execution. The work goes back to the queue, and its worker is told to stop; what it still sends is refused. Exit code 4 if no worker holds it.",
 		)
-		.option("--lease <id>", "only if this is its lease (get shows it); else it may be the next worker's by now")
-		.option("--reason <text>", "why; kept in its events");
+		.option("--lease <id>", "only if it still has this lease (see get), so that no later worker is hit")
+		.option("--reason <text>", "the reason; stored in its events");
 	asksServer(command).action((id: string, { lease, reason, ...flags }: Flags) =>
 		atServer(context, flags, async (ff) => {
 			const answer = await ff.revokeLease(id, {

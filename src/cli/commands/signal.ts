@@ -20,12 +20,12 @@ export function addSignal(program: Command, context: CommandContext): void {
 		.command("signal <id> <name> [payload]")
 		.summary("send a signal to a waitpoint of an execution")
 		.description(
-			"Sends a signal to a waitpoint of an execution. The payload is JSON. The waitpoint's token comes from a file or a pipe; without one it is asked of the server, which tells it to operators.",
+			"Sends a signal to a waitpoint of an execution. The payload is JSON. The waitpoint's token comes from a file or a pipe; without one the server is asked for it, which needs the token of an operator.",
 		)
-		.option("--waitpoint <id|key>", "where to; else the first that something waits at, or that is open")
+		.option("--waitpoint <id|key>", "the waitpoint; by default the first one waited for, or else the first open one")
 		.option("--waitpoint-token-file <path>", "file with the token of the waitpoint; - reads it from standard input")
 		.option("--source <type:identity>", "who sends it", sourceFlag)
-		.option("--idempotency-key <key>", "sent again under this key within 24 hours it counts once")
+		.option("--idempotency-key <key>", "a signal sent again with this key within 24 hours counts once")
 		.option("--text", "the payload is plain text rather than JSON");
 	asksServer(command).action(
 		async (id: string, name: string, argument: string | undefined, { source, idempotencyKey, ...flags }: Flags) => {

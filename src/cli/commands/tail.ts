@@ -15,12 +15,12 @@ interface Flags extends ServerFlags {
 export function addTail(program: Command, context: CommandContext): void {
 	const command = program
 		.command("tail <id>")
-		.summary("show what an execution says while it runs")
+		.summary("show what an execution streams while it runs")
 		.description(
 			"Shows what the handler of an execution writes, as it comes, until the execution has ended. Text runs on; a new\nattempt is marked, and other frames have a line each. With --json, one frame a line.",
 		)
 		.option("--attempt <index>", "begin with this attempt (0)", numberFlag(0, 1_000_000))
-		.option("--after <id>", "in that attempt, begin behind this frame; end for what comes from now on");
+		.option("--after <id>", "in that attempt, begin after this frame; end for only what comes from now on");
 	asksServer(command).action((id: string, flags: Flags) =>
 		atServer(context, flags, async (ff) => {
 			const { terminal } = context;

@@ -13,7 +13,7 @@ export function addWait(program: Command, context: CommandContext): void {
 		.command("wait <id>")
 		.summary("wait for an execution to end")
 		.description(
-			"Waits for an execution to end, shows how far it is meanwhile, and says how it ended. Ends with 0 when it completed, 6 when it ended otherwise, 7 when the time is over.",
+			"Waits until an execution ends, shows its progress meanwhile, and how it ended. Exit code 0 if it completed, 6 if it ended otherwise, 7 if the time is over.",
 		)
 		.option("--timeout <duration>", "wait no longer than this, as in 30s", durationFlag);
 	asksServer(command).action((id: string, flags: Flags) =>

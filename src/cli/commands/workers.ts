@@ -12,9 +12,9 @@ interface Flags extends ServerFlags {
 export function addWorkers(program: Command, context: CommandContext): void {
 	const command = program
 		.command("workers")
-		.summary("list the workers that are there")
+		.summary("list registered workers")
 		.description("Lists the workers of a namespace: what they take, what they offer, when they were last heard.")
-		.option("--namespace <namespace>", "of this tenant");
+		.option("--namespace <namespace>", "in this namespace");
 	asksServer(command).action(({ namespace, ...flags }: Flags) =>
 		atServer(context, flags, async ({ backend }) => {
 			const tenant = namespace === undefined ? {} : { namespace };

@@ -9,26 +9,23 @@ import type { Findings } from "./findings.ts";
 import { bytesPerExecution, corruptProblems, count, emptyTally } from "./tally.ts";
 import { unservedProblems } from "./unserved.ts";
 
-/** Looks a running server over through what it tells everybody, and what it tells the holder of the token. */
+/** Checks running servers of one store through what they tell everybody, and what they tell the holder of the token. */
 export async function examineServer(
 	context: CommandContext,
 	flags: ServerFlags & { deep?: boolean },
 ): Promise<Findings> {
-	const { url } = readSettings(CLIENT_SETTINGS, flags, context.env);
-	const findings: Findings = { facts: { server: url }, problems: [] };
+	const { url: urls } = readSettings(CLIENT_SETTINGS, flags, context.env);
+	const findings: Findings = { facts: { server: urls.join(", ") }, problems: [] };
 	const { facts, problems } = findings;
-	const startedAt = performance.now();
-	try {
-		const ready = await askOpenly(url, "/readyz");
-		facts["answered in ms"] = Math.round(performance.now() - startedAt);
-		facts["ready"] = ready.ok ? "yes" : "no";
-		if (!ready.ok) problems.push(`the server is there but not ready: ${await complaintIn(ready)}`);
-	} catch (error) {
-		problems.push(`nobody answers at ${url} (${reasonOf(error)})`);
-		return findings;
-	}
-	const described = await askOpenly(url, "/openapi.json");
-	if (described.ok) facts["version"] = ((await described.json()) as { info: { version: string } }).info.version;
+	const met = await Promise.all(urls.map((url) => meet(url, problems)));
+	const answering = met.filter((each) => each !== undefined);
+	const [first] = answering;
+	if (!first) return findings;
+	facts["answered in ms"] =
+		urls.length === 1 ? first.tookMs : Object.fromEntries(answering.map(({ url, tookMs }) => [url, tookMs]));
+	facts["ready"] = answering.every(({ isReady }) => isReady) ? "yes" : "no";
+	const versions = new Set(answering.flatMap(({ version }) => version ?? []));
+	if (versions.size > 0) facts["version"] = [...versions].join(", ");
 	try {
 		await atServer(context, flags, async (ff) => {
 			await askWithToken(ff, findings);
@@ -39,6 +36,22 @@ export async function examineServer(
 		problems.push(`the rest was not told: ${describeError(error).line}`);
 	}
 	return findings;
+}
+
+/** What one server tells everybody; undefined when it does not answer. */
+async function meet(url: string, problems: string[]) {
+	const startedAt = performance.now();
+	try {
+		const ready = await askOpenly(url, "/readyz");
+		const tookMs = Math.round(performance.now() - startedAt);
+		if (!ready.ok) problems.push(`the server at ${url} is there but not ready: ${await complaintIn(ready)}`);
+		const described = await askOpenly(url, "/openapi.json");
+		const document = described.ok ? ((await described.json()) as { info: { version: string } }) : undefined;
+		return { url, tookMs, isReady: ready.ok, version: document?.info.version };
+	} catch (error) {
+		problems.push(`nobody answers at ${url} (${reasonOf(error)})`);
+		return undefined;
+	}
 }
 
 async function askWithToken({ backend }: FlowFabric, { facts, problems }: Findings): Promise<void> {

@@ -1,20 +1,20 @@
 import type { Setting } from "./setting.ts";
-import { httpUrl, token } from "./values.ts";
+import { httpUrls, token } from "./values.ts";
 
 /** How commands reach a server. */
 export const CLIENT_SETTINGS = {
 	url: {
 		env: "FF_URL",
 		flag: "--url <url>",
-		about: "address of the server",
+		about: "address of the server, or of several servers of one store, separated by commas",
 		byDefault: "http://127.0.0.1:9090",
-		allowed: "must be the http:// or https:// address of a server",
-		parse: httpUrl,
+		allowed: "must be the http:// or https:// address of a server without user, or several separated by commas",
+		parse: httpUrls,
 	},
 	token: {
 		env: "FF_TOKEN",
 		flag: "--token <token>",
-		about: "token to show the server; others on this machine may see a flag, so prefer the variable",
+		about: "token for the server; better set as a variable, since other users of this machine can see flags",
 		allowed: "must be 1 to 1024 printable ASCII characters without spaces",
 		secret: true,
 		parse: token(1),

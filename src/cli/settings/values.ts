@@ -31,9 +31,12 @@ function isOrigin(text: string): boolean {
 	return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }
 
-export function httpUrl(text: string): string | undefined {
-	return /^https?:\/\//.test(text) && URL.canParse(text) ? text : undefined;
-}
+/** Addresses of servers. A password in one would be shown wherever the server is named. */
+export const httpUrls = listOf((each) => {
+	if (!/^https?:\/\//.test(each) || !URL.canParse(each)) return false;
+	const { username, password } = new URL(each);
+	return username === "" && password === "";
+});
 
 /** What can stand in an Authorization header. */
 export function token(minLength: number): (text: string) => string | undefined {
