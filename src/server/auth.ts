@@ -74,7 +74,7 @@ export class TokenBook {
 	#isTaken(name: string, namespace: string | undefined): boolean {
 		if (DUTIES.includes(name as Duty)) return true;
 		return this.#entries.some(({ principal }) => {
-			const meets = namespace === undefined || principal.namespace === undefined || principal.namespace === namespace;
+			const meets = principal.namespace === undefined || principal.namespace === namespace;
 			return meets && principal.name === name;
 		});
 	}
