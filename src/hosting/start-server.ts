@@ -4,9 +4,8 @@ import { LocalBackend } from "../engine/local-backend.ts";
 import { FlowFabric } from "../library/flowfabric.ts";
 import type { AnyKinds, Kinds } from "../library/kinds.ts";
 import { type OpenOptions, openBackend } from "../library/open.ts";
-import type { ServerLog } from "../server/log.ts";
-import type { ServerOptions, TokenEntry } from "../server/options.ts";
-import { POOLS, type PoolName } from "../server/pools.ts";
+import type { ServingOptions } from "../server/options.ts";
+import { POOLS } from "../server/pools.ts";
 import { serveEngine } from "../server/server.ts";
 import { withoutPassword } from "../store/shown-url.ts";
 import { LISTEN_ALLOWED, type ListenAddress, listenAddress } from "./listen-address.ts";
@@ -15,7 +14,7 @@ import { LISTEN_ALLOWED, type ListenAddress, listenAddress } from "./listen-addr
 type EngineOptions = Omit<OpenOptions, "actor" | "testClock">;
 
 /** What a server serves, where, and to whom; defaults stand in parentheses. */
-export interface StartServerOptions<K extends Kinds<K> = AnyKinds> extends EngineOptions {
+export interface StartServerOptions<K extends Kinds<K> = AnyKinds> extends EngineOptions, ServingOptions {
 	/** The store to open and to close with the server (`sqlite:./flowfabric.db`). */
 	store?: string;
 	/** What was opened in this process already, instead of `store` (none); it stays open when the server closes. */
@@ -24,30 +23,6 @@ export interface StartServerOptions<K extends Kinds<K> = AnyKinds> extends Engin
 	listen?: string | ListenAddress;
 	/** One token with the role admin: 16 characters or more (none). */
 	token?: string;
-	/** Tokens by their SHA-256, each with a name, a role and perhaps a namespace (none). */
-	tokens?: readonly TokenEntry[];
-	/** Origins whose pages may call the API (none). */
-	corsOrigins?: readonly string[];
-	/** Shows `/metrics` to everyone, not only on loopback and to tokens (false). */
-	openMetrics?: boolean;
-	/** Serves `/docs` and `/openapi.json` (true). */
-	docs?: boolean;
-	/** Most calls of a kind that may wait at the same time, by pool (1024; 64 reads of streams, 4 large bodies, 2 backups). */
-	pools?: Partial<Record<PoolName, number>>;
-	/** Most open connections (8192). */
-	maxConnections?: number;
-	/** How long a request may take to arrive and to be answered (30000); a wait it asks for comes on top. */
-	requestTimeoutMs?: number;
-	/** How long an idle connection is kept (72000). */
-	keepAliveMs?: number;
-	/** How long a reader may take nothing of its answer before its connection is cut (60000). */
-	unreadMs?: number;
-	/** Silence after which a stream of events is sent a comment (15000). */
-	heartbeatMs?: number;
-	/** How long `close()` lets calls finish (15000). */
-	graceMs?: number;
-	/** A pino logger, such as `makeLog` makes (none: nothing is logged). */
-	log?: ServerLog;
 }
 
 /** A server that runs in this process. */
@@ -88,7 +63,7 @@ const PASSED_ON = [
 	"heartbeatMs",
 	"graceMs",
 	"log",
-] as const satisfies readonly (keyof StartServerOptions & keyof ServerOptions)[];
+] as const satisfies readonly (keyof ServingOptions)[];
 
 const OPTIONS: readonly (keyof StartServerOptions)[] = [
 	"store",

@@ -1,7 +1,7 @@
-import type { Logger as PinoLogger } from "pino";
 import type { Calls } from "../contract/backend.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Role } from "./access.ts";
+import type { ServerLog } from "./log.ts";
 import type { PoolName } from "./pools.ts";
 
 /** One who may call. The token itself is never kept: its SHA-256 is. */
@@ -22,8 +22,36 @@ export interface ServerCaller {
 	namespace?: string;
 }
 
+/** How a server serves, whoever starts it; defaults stand in parentheses. */
+export interface ServingOptions {
+	/** Tokens by their SHA-256, each with a name, a role and perhaps a namespace (none). */
+	tokens?: readonly TokenEntry[];
+	/** Origins whose pages may call the API (none). */
+	corsOrigins?: readonly string[];
+	/** Shows `/metrics` to everyone, not only on loopback and to tokens (false). */
+	openMetrics?: boolean;
+	/** Serves `/docs` and `/openapi.json` (true). */
+	docs?: boolean;
+	/** Most calls of a kind that may wait at the same time, by pool (1024; 64 reads of streams, 4 large bodies, 2 backups). */
+	pools?: Partial<Record<PoolName, number>>;
+	/** Most open connections (8192). */
+	maxConnections?: number;
+	/** How long a request may take to arrive and to be answered (30000); a wait it asks for comes on top. */
+	requestTimeoutMs?: number;
+	/** How long an idle connection is kept (72000). */
+	keepAliveMs?: number;
+	/** How long a reader may take nothing of its answer before its connection is cut (60000). */
+	unreadMs?: number;
+	/** Silence after which a stream of events is sent a comment (15000). */
+	heartbeatMs?: number;
+	/** How long `close()` lets calls finish (15000). */
+	graceMs?: number;
+	/** A pino logger, such as `makeLog` makes (none: nothing is logged). */
+	log?: ServerLog;
+}
+
 /** Everything a server is told when it starts; `serveEngine` checks it all before it listens. */
-export interface ServerOptions {
+export interface ServerOptions extends ServingOptions {
 	/** The engine behind the backend, for metrics and readiness. */
 	engine: Engine;
 	/** The interface as one principal sees it; asked once per token. */
@@ -34,34 +62,8 @@ export interface ServerOptions {
 	port?: number;
 	/** One token that may do everything; its name is `admin`. */
 	adminToken?: string;
-	tokens?: readonly TokenEntry[];
-	/** Origins that browsers may call from; none unless given. */
-	corsOrigins?: readonly string[];
-	/** Shows `/metrics` to everyone, not only to loopback and to tokens that may read. */
-	openMetrics?: boolean;
-	/** `/openapi.json` and `/docs` (true). */
-	docs?: boolean;
-	/** Where log lines go; nothing is logged without it. */
-	log?: PinoLogger;
 	/** Shown in the start line: which store this is. Never its password. */
 	storeName?: string;
-	/** Most calls of a kind that may wait at the same time. */
-	pools?: Partial<Record<PoolName, number>>;
-	/** Most open connections (8192). */
-	maxConnections?: number;
-	/**
-	 * How long a request may take from its beginning until it has arrived, and until it is answered (30000): for the answer
-	 * four times as long where it is about administration, and longer by its own wait where it waits for something.
-	 */
-	requestTimeoutMs?: number;
-	/** How long an idle connection is kept (72000). */
-	keepAliveMs?: number;
-	/** How long a reader may take nothing of its answer before it is cut off (60000). */
-	unreadMs?: number;
-	/** Silence after which a tail is sent a comment (15000). */
-	heartbeatMs?: number;
-	/** How long `close()` lets calls finish (15000). */
-	graceMs?: number;
 }
 
 export interface RunningServer {
