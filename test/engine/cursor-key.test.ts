@@ -45,7 +45,7 @@ it.each(['{"secretHex":"', "{}", '{"secretHex":"ab"}'])(
 		const cursors = [await feedEnd(one.backend), await feedEnd(two.backend)];
 		for (const cursor of cursors) for (const { backend } of [one, two]) await backend.feed.read({ cursor });
 		expect(await keyOf()).toMatch(/[0-9a-f]{64}/);
-	expect(faults).not.toEqual([]);
+		expect(faults).not.toEqual([]);
 	},
 );
 
