@@ -11,8 +11,9 @@ import { makePools } from "../../../src/server/pools.ts";
 import { serveEngine } from "../../../src/server/server.ts";
 import { allRecords } from "../../../src/store/scanning.ts";
 import { entry, tokenOf } from "../stand.ts";
+import { NAMES, type Name, type Values } from "./names.ts";
 import type { Recipe } from "./recipe.ts";
-import { Made, NAMES, type Name, type Values } from "./tenant.ts";
+import { Made } from "./tenant.ts";
 
 export interface Caller {
 	role: Role;

@@ -1,5 +1,5 @@
 import type { Role, RouteName } from "../../../src/server/access.ts";
-import type { Name, Values } from "./tenant.ts";
+import type { Name, Values } from "./names.ts";
 
 /** What a request says beyond its route. */
 export interface Ask {

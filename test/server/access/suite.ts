@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { ACCESS, OPEN, ROLES, type Role, type RouteName } from "../../../src/server/access.ts";
 import { anonymous, type Caller, Matrix, mixes } from "./matrix.ts";
+import { NAMES, type Name } from "./names.ts";
 import { RECIPES } from "./recipes.ts";
-import { NAMES, type Name } from "./tenant.ts";
 
 /**
  * Every route, with the token of every role, bound to a namespace or not, for things of its own, of another tenant, and

@@ -1,79 +1,9 @@
 import type { Calls } from "../../../src/index.ts";
+import { type Holding, LONG_MS, type Making, type Name, type Page, type Tenant, type Values } from "./names.ts";
 import { makers } from "./things.ts";
 
-export interface Tenant {
-	readonly namespace: string;
-	/** What this tenant's names begin with; others may guess them. */
-	readonly mark: string;
-	/** Stands in all that this tenant writes, and in nothing that anybody else sends. */
-	readonly secret: string;
-}
-
-/** No lease ends while the tests run. */
-export const LONG_MS = 3_600_000;
-
-/** What requests name. */
-export const NAMES = [
-	"namespace",
-	"kind",
-	"lane",
-	"key",
-	"flowKey",
-	"tag",
-	"waiting",
-	"held",
-	"fence",
-	"busy",
-	"busyFence",
-	"child",
-	"openWaitpoint",
-	"suspended",
-	"waitpoint",
-	"waitpointKey",
-	"token",
-	"ended",
-	"openFlow",
-	"node",
-	"endedFlow",
-	"budget",
-	"quota",
-	"instance",
-	"claimRequest",
-	"grantRequest",
-	"grant",
-	"executionsCursor",
-	"flowsCursor",
-	"lanesCursor",
-	"budgetsCursor",
-	"quotasCursor",
-	"workersCursor",
-	"inboxCursor",
-	"feedCursor",
-	"ledgerCursor",
-	"eventsCursor",
-	"flowEventsCursor",
-	"stepsCursor",
-] as const;
-export type Name = (typeof NAMES)[number];
-export type Values = { [N in Name]: N extends "fence" | "busyFence" ? Fence : string };
-
-interface Fence {
-	leaseId: string;
-	epoch: number;
-}
-
-interface Holding {
-	id: string;
-	fence: Fence;
-}
-
-interface Page {
-	namespace: string;
-	limit: number;
-}
-
 /** What one tenant has; each thing is made when it is first asked for. */
-export class Made {
+export class Made implements Making {
 	readonly calls: Calls;
 	readonly tenant: Tenant;
 	readonly #made = new Map<string, Promise<unknown>>();
@@ -93,7 +23,6 @@ export class Made {
 		return values;
 	}
 
-	/** An execution that somebody runs. */
 	holding(label: string): Promise<Holding> {
 		return this.#once(`holding ${label}`, async () => {
 			const { namespace, mark, secret } = this.tenant;
@@ -107,7 +36,6 @@ export class Made {
 		});
 	}
 
-	/** An execution that waits for the signal `go`. */
 	waitingFor(label = "suspended") {
 		return this.#once(`waiting ${label}`, async () => {
 			const { id, fence } = await this.holding(label);
@@ -131,7 +59,6 @@ export class Made {
 		});
 	}
 
-	/** Where the second page of a list begins. */
 	async cursor(list: (page: Page) => Promise<{ nextCursor?: string }>): Promise<string> {
 		await this.names("waiting", "held");
 		const { nextCursor } = await list({ namespace: this.tenant.namespace, limit: 1 });

@@ -1,9 +1,9 @@
-import { LONG_MS, type Made, type Name, type Values } from "./tenant.ts";
+import { LONG_MS, type Making, type Name, type Values } from "./names.ts";
 
 const YEAR_MS = 31_536_000_000;
 
 /** What requests name, each with how a tenant comes to have one. */
-export const makers: { [N in Name]: (make: Made) => Promise<Values[N]> } = {
+export const makers: { [N in Name]: (make: Making) => Promise<Values[N]> } = {
 	namespace: async ({ tenant }) => tenant.namespace,
 	kind: async ({ tenant }) => `${tenant.mark}-kind`,
 	lane: async (make) => {
