@@ -71,10 +71,14 @@ export class Everything {
 		return audited;
 	}
 
-	/** Stops everything as an operator would; what `doctor` then says of the store, and its exit code. */
-	async doctor(): Promise<{ code: unknown; out: string }> {
+	/** Stops everything as an operator would. */
+	async stop(): Promise<void> {
 		await Promise.all(this.workers.map((worker) => worker.stop("SIGTERM")));
 		expect(await this.server.stop("SIGTERM")).toBe(0);
+	}
+
+	/** What `doctor` says of the store that nobody uses any more, and its exit code. */
+	async doctor(): Promise<{ code: unknown; out: string }> {
 		const doctor = this.#run("../../dist/cli/main.js", "doctor", "--store", this.store);
 		return { code: await doctor.ended(), out: doctor.out + doctor.err };
 	}

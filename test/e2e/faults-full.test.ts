@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "iovalkey";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { hasValkey, startValkey } from "../servers/valkey-server.ts";
@@ -7,7 +8,8 @@ import { smallDisk } from "./full-disk.ts";
 
 const ROUNDS = Number(process.env.FF_FAULT_FULL ?? 2);
 const TIMEOUT = { timeout: 180_000 + ROUNDS * 60_000 };
-/** More than a store needs that is nearly empty: the server stays full whatever ends meanwhile. */
+const FULL_MS = 5000;
+/** Less than an empty server takes. */
 const FULL_BYTES = 1024 * 1024;
 
 /** A store that can be made full and have room again. */
@@ -73,6 +75,8 @@ describe.each(rows)("every feature in use on $name", ({ name, open }) => {
 				await asker.saysBehind(from, /^refused store_unavailable$/m);
 				await vi.waitFor(async () => expect(await readiness()).toMatchObject({ status: 503 }), { timeout: 30_000 });
 				told.add((await readiness()).said);
+				// For longer than leases last. The time is the fault itself; nothing is waited for.
+				await sleep(FULL_MS);
 				await vessel.free(all);
 				await vi.waitFor(async () => expect(await readiness()).toMatchObject({ status: 200 }), { timeout: 30_000 });
 				await all.flows();
@@ -85,6 +89,9 @@ describe.each(rows)("every feature in use on $name", ({ name, open }) => {
 			);
 			expect(wrong).toEqual({ lost: [], doubled: [], stuck: [] });
 			for (const said of told) expect(said).toMatch(/full|maxmemory|disk I\/O error/);
+			await vessel.fill(all);
+			await all.stop();
+			await vessel.free(all);
 			expect(await all.doctor()).toMatchObject({ code: 0, out: expect.stringContaining("Nothing is wrong.") });
 		},
 	);

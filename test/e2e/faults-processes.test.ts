@@ -84,6 +84,7 @@ describe.each(durableBeds)("every feature in use on $name", ({ name, open }) => 
 				`${rounds} × ${what}, every feature in use on ${name}: ${acknowledged} acknowledged, ${wrong.lost.length} lost, ${wrong.doubled.length} doubled, ${wrong.stuck.length} stuck\n`,
 			);
 			expect(wrong).toEqual({ lost: [], doubled: [], stuck: [] });
+			await all.stop();
 			expect(await all.doctor()).toMatchObject({ code: 0, out: expect.stringContaining("Nothing is wrong.") });
 		},
 	);
