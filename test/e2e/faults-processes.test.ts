@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Everything } from "./everything.ts";
 import { durableBeds, type StoreBed } from "./store-beds.ts";
 
-const ROUNDS = Number(process.env.FF_FAULT_KILLS ?? 4);
+const KILLS = Number(process.env.FF_FAULT_KILLS ?? 4);
 const PAUSE_MS = Number(process.env.FF_FAULT_PAUSE_MS ?? 4000);
 
 interface Fault {
@@ -16,8 +16,8 @@ interface Fault {
 
 const faults: readonly Fault[] = [
 	{
-		what: "kill -9 of the server and of workers, in turn",
-		rounds: ROUNDS,
+		what: "kills of the server and of workers in turn",
+		rounds: KILLS,
 		leaseMs: 1000,
 		async happens(all, round) {
 			if (round % 2 === 0) {
@@ -71,7 +71,7 @@ describe.each(durableBeds)("every feature in use on $name", ({ name, open }) => 
 	test.each(faults)(
 		"$what: nothing lost, doubled or stuck, and doctor finds nothing",
 		{
-			timeout: 180_000 + ROUNDS * 20_000 + 4 * PAUSE_MS,
+			timeout: 180_000 + KILLS * 20_000 + 4 * PAUSE_MS,
 		},
 		async ({ what, rounds, leaseMs, happens }) => {
 			all = await Everything.start({ url: bed.url, leaseMs });
@@ -81,7 +81,7 @@ describe.each(durableBeds)("every feature in use on $name", ({ name, open }) => 
 			}
 			const { acknowledged, ...wrong } = await all.settle();
 			process.stdout.write(
-				`${rounds} × ${what}, every feature in use on ${name}: ${acknowledged} acknowledged, ${wrong.lost.length} lost, ${wrong.doubled.length} doubled, ${wrong.stuck.length} stuck\n`,
+				`${rounds === 1 ? "" : `${rounds} `}${what}, every feature in use on ${name}: ${acknowledged} acknowledged, ${wrong.lost.length} lost, ${wrong.doubled.length} doubled, ${wrong.stuck.length} stuck\n`,
 			);
 			expect(wrong).toEqual({ lost: [], doubled: [], stuck: [] });
 			await all.stop();

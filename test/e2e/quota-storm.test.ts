@@ -138,7 +138,7 @@ describe.each(rows)("a quota under workers that are killed, on $name", ({ name, 
 		await over;
 
 		process.stdout.write(
-			`${EXECUTIONS} executions over ${SLOTS} slots on ${name}, ${KILLS} workers killed: ${watch.leases.length} leases, at most ${mostAtOnce(watch.leases)} at once; a slot outlived its lease by ${watch.longestOutlived} ms at most\n`,
+			`${KILLS} kills of workers, ${EXECUTIONS} executions over ${SLOTS} slots on ${name}: ${watch.leases.length} leases, at most ${mostAtOnce(watch.leases)} at once; a slot outlived its lease by ${watch.longestOutlived} ms at most\n`,
 		);
 		expect(mostAtOnce(watch.leases)).toBeLessThanOrEqual(SLOTS);
 		expect(await ff.quotas.get("provider")).toMatchObject({ concurrency: { held: 0 }, holders: [], waiting: 0 });
