@@ -1,21 +1,19 @@
-import type { Reporter, UserConsoleLog } from "vitest/node";
+import type { Reporter, TestModule } from "vitest/node";
 
-/** How a test that kills processes begins the line it prints. */
-const KILLS = /^(\d+) kills\b/gm;
+declare module "vitest" {
+	interface TaskMeta {
+		/** How many processes the test killed. */
+		kills?: number;
+	}
+}
 
 /** Adds up how many processes were killed over all tests of a run. */
 export default class KillCountReporter implements Reporter {
-	#kills = 0;
-	#tests = 0;
-
-	onUserConsoleLog({ content }: UserConsoleLog): void {
-		for (const [, count] of content.matchAll(KILLS)) {
-			this.#kills += Number(count);
-			this.#tests += 1;
-		}
-	}
-
-	onTestRunEnd(): void {
-		if (this.#tests > 0) console.log(`\n${this.#kills} processes were killed, in ${this.#tests} tests\n`);
+	onTestRunEnd(modules: readonly TestModule[]): void {
+		const counts = modules.flatMap((module) =>
+			[...module.children.allTests()].flatMap((test) => test.meta().kills ?? []),
+		);
+		const kills = counts.reduce((sum, count) => sum + count, 0);
+		if (kills > 0) console.log(`\n${kills} processes were killed, in ${counts.length} tests\n`);
 	}
 }

@@ -68,17 +68,18 @@ describe.each(durableBeds)("every feature in use on $name", ({ name, open }) => 
 		await bed.discard();
 	});
 
-	test.each(faults)(
+	test.for(faults)(
 		"$what: nothing lost, doubled or stuck, and doctor finds nothing",
 		{
 			timeout: 180_000 + KILLS * 20_000 + 4 * PAUSE_MS,
 		},
-		async ({ what, rounds, leaseMs, happens }) => {
+		async ({ what, rounds, leaseMs, happens }, { task }) => {
 			all = await Everything.start({ url: bed.url, leaseMs });
 			for (let round = 0; round < rounds; round++) {
 				await happens(all, round);
 				await all.flows();
 			}
+			if (what.startsWith("kills")) task.meta.kills = rounds;
 			const { acknowledged, ...wrong } = await all.settle();
 			process.stdout.write(
 				`${rounds === 1 ? "" : `${rounds} `}${what}, every feature in use on ${name}: ${acknowledged} acknowledged, ${wrong.lost.length} lost, ${wrong.doubled.length} doubled, ${wrong.stuck.length} stuck\n`,
