@@ -70,4 +70,10 @@ if (build("tsconfig.build.json", "dist/.tsbuildinfo", ["src"])) {
 	}
 }
 if (process.argv.includes("--tools"))
-	build("tsconfig.tools.json", ".build/.tsbuildinfo", ["src", "bench", "examples", "test/simulation"]);
+	build("tsconfig.tools.json", ".build/.tsbuildinfo", [
+		"src",
+		"bench",
+		"examples",
+		"test/simulation",
+		"test/server/abuse",
+	]);

@@ -1,5 +1,5 @@
 import cors from "@fastify/cors";
-import { type FastifyInstance, fastify } from "fastify";
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import { Type } from "../contract/schema.ts";
 import { TokenBook } from "./auth.ts";
 import { BODY_LIMIT, parseBodies, takeBytes } from "./bodies.ts";
@@ -89,9 +89,9 @@ export async function makeApp(
 		...feedRoutes(context),
 		...adminRoutes(context),
 		...healthRoutes(context, { backend, tokens, openMetrics, docs }),
-		...(docs ? inArea("health", [openApiRoute((): object => document)]) : []),
+		...(docs ? inArea("health", [openApiRoute((): Buffer => document)]) : []),
 	];
-	const document = apiDocument(routes);
+	const document = Buffer.from(JSON.stringify(apiDocument(routes)));
 	if (docs) serveDocsPage(app);
 	addRoutes(
 		app,
@@ -114,11 +114,13 @@ export async function makeApp(
 	return { app, guarded: tokens.guarded };
 }
 
-const openApiRoute = (document: () => object) => ({
+/** Written once: anyone may ask for it, again and again, and whoever does not read it holds no copy of their own. */
+const openApiRoute = (document: () => Buffer) => ({
 	name: "GET /openapi.json" as const,
 	summary: "This description",
 	replies: { 200: Type.Object({}) },
-	handle: document,
+	handle: (_request: FastifyRequest, reply: FastifyReply) =>
+		reply.type("application/json; charset=utf-8").send(document()),
 });
 
 /** Which methods a path has, to tell a wrong method from a wrong path. */

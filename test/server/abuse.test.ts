@@ -1,69 +1,137 @@
 import { createHash } from "node:crypto";
-import { expect, test } from "vitest";
-import { openBackend } from "../../src/library/open.ts";
-import { serveEngine } from "../../src/server/server.ts";
-import { Attacker, type Complaint, strike } from "./abuse/attack.ts";
+import { afterEach, describe, expect, test } from "vitest";
+import { ROLES, type Role } from "../../src/server/access.ts";
+import type { TokenEntry } from "../../src/server/options.ts";
+import { type BedRow, type StoreBed, storeBeds } from "../e2e/store-beds.ts";
+import type { Weapon } from "./abuse/attack.ts";
+import type { AttackOrder, Wave, WaveReport } from "./abuse/attacker-program.ts";
+import { Child } from "./abuse/child.ts";
+import { lineOf, sharesOf } from "./abuse/figures.ts";
+import type { Latencies } from "./abuse/latencies.ts";
+import { Neighbour } from "./abuse/neighbour.ts";
+import type { ServerAnswers, ServerOrder } from "./abuse/server-program.ts";
 
-const REQUESTS = Number(process.env.FF_ABUSE_REQUESTS ?? 5000);
+const REQUESTS = Number(process.env.FF_ABUSE_REQUESTS ?? 50_000);
 const SEED = Number(process.env.FF_ABUSE_SEED ?? 1 + Math.floor(Math.random() * 1_000_000));
-/** Requests under way at the same time. */
-const AT_ONCE = 8;
+/** Such as `sqlite,valkey`. */
+const STORES = (process.env.FF_ABUSE_STORES ?? "sqlite").split(",");
+/** Attackers that are never answered slower would measure how fast a machine with two cores is. */
+const PER_SECOND = Number(process.env.FF_ABUSE_RATE ?? 800);
+/** Sent before anything is measured: code is compiled, caches are filled. */
+const WARM_UP = Math.min(5000, REQUESTS);
+const UNDISTURBED_MS = 8000;
 
-const hash = (token: string): string => createHash("sha256").update(token).digest("hex");
+const LOOP_MS = 50;
+const MEMORY_GROWTH = 1.2;
+/** Connections the second tenant may keep, and the test. */
+const OWN_CONNECTIONS = 32;
+const SETTLE_MS = 60_000;
 
-test(`${REQUESTS} random requests leave the server healthy and each gets its proper status`, {
-	timeout: 60_000 + REQUESTS * 20,
-}, async () => {
-	const backend = await openBackend("memory:", { partitions: 4 });
-	const server = await serveEngine({
-		engine: backend.engine,
-		backendFor: (caller) => backend.as(caller),
-		port: 0,
-		adminToken: "admin-token-of-the-test",
-		tokens: [
-			{ name: "viewer", role: "viewer", hash: hash("viewer-token-of-the-test") },
-			{ name: "tenant", role: "operator", namespace: "tenant", hash: hash("tenant-token-of-the-test") },
-			{ name: "hand", role: "worker", namespace: "tenant", hash: hash("hand-token-of-the-test") },
-		],
-	});
-	const origin = new URL(server.address);
-	const asAdmin = { authorization: "Bearer admin-token-of-the-test", "content-type": "application/json" };
-	const ask = (method: string, path: string, body?: object) =>
-		strike(origin, { method, path, headers: asAdmin, body: body && JSON.stringify(body) });
-	const secret = JSON.parse(
-		(await ask("POST", "/v1/executions", { kind: "secret", namespace: "private", input: "tell nobody" })).text,
-	) as { id: string };
-	const before = (await ask("GET", `/v1/executions/${secret.id}`)).text;
-
-	const tokens = [
-		"admin-token-of-the-test",
-		"admin-token-of-the-test",
-		"viewer-token-of-the-test",
-		"tenant-token-of-the-test",
-		"hand-token-of-the-test",
-		"wrong-token",
-	];
-	const attacker = new Attacker(SEED, JSON.parse((await ask("GET", "/openapi.json")).text), tokens);
-	const complaints: Complaint[] = [];
-	let left = REQUESTS;
-	const attack = async () => {
-		while (left-- > 0 && complaints.length < 5) {
-			const next = attacker.next();
-			const complaint = attacker.judge(next, await strike(origin, next));
-			if (complaint) complaints.push(complaint);
-		}
-	};
-	await Promise.all(Array.from({ length: AT_ONCE }, attack));
-	const statuses = [...attacker.statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
-	process.stdout.write(`seed ${SEED}, ${REQUESTS} requests, ${statuses.join(", ")}\n`);
-	expect(complaints).toEqual([]);
-	// Valid requests were among them, or nothing was tried.
-	expect(attacker.statuses.get(200)).toBeGreaterThan(REQUESTS / 20);
-	expect(attacker.statuses.get(201)).toBeGreaterThan(0);
-
-	expect((await ask("GET", "/healthz")).status).toBe(200);
-	expect((await ask("GET", "/readyz")).status).toBe(200);
-	expect((await ask("GET", `/v1/executions/${secret.id}`)).text).toBe(before);
-	await server.close();
-	await backend.close();
+const tokenOf = (name: string): string => `the-token-of-${name}`;
+const entry = (name: string, role: Role, namespace?: string): TokenEntry => ({
+	name,
+	role,
+	...(namespace === undefined ? undefined : { namespace }),
+	hash: createHash("sha256").update(tokenOf(name)).digest("hex"),
 });
+
+const weapons: Weapon[] = ROLES.flatMap((role) => [
+	{ token: tokenOf(`hostile-${role}`), role, isBound: true },
+	{ token: tokenOf(`loose-${role}`), role, isBound: false },
+]);
+const tokens: TokenEntry[] = ROLES.flatMap((role) => [
+	entry(`hostile-${role}`, role, "hostile"),
+	entry(`loose-${role}`, role),
+	entry(`neighbour-${role}`, role, "neighbour"),
+]);
+const ours = {
+	submitter: tokenOf("neighbour-submitter"),
+	worker: tokenOf("neighbour-worker"),
+	operator: tokenOf("neighbour-operator"),
+};
+
+/** Each store once; how many partitions it has makes no difference here. */
+const beds = STORES.flatMap((name) => storeBeds.find((bed) => bed.name === name) ?? []);
+
+let bed: StoreBed | undefined;
+let server: Child | undefined;
+let attackers: Child | undefined;
+let neighbour: Neighbour | undefined;
+
+afterEach(async () => {
+	neighbour?.close();
+	attackers?.kill();
+	server?.kill();
+	await bed?.discard();
+});
+
+describe.each(beds)("$name", ({ name, open }: BedRow) => {
+	test(`${REQUESTS} hostile requests stop nobody`, { timeout: 240_000 + REQUESTS * 10 }, async () => {
+		bed = await open();
+		const errors: string[] = [];
+		server = new Child("server-program", { store: bed.url, tokens } satisfies ServerOrder, ["--expose-gc"]);
+		server.hear(({ error }: Partial<ServerAnswers>) => error !== undefined && errors.push(error));
+		const address = await server.ask(undefined, ({ address }: Partial<ServerAnswers>) => address);
+		neighbour = new Neighbour(address, ours);
+		const keepsake = await neighbour.keepsake();
+		const kept = await keepsake.look();
+		const order: AttackOrder = { address, weapons, foreignIds: [keepsake.id] };
+		attackers = new Child("attacker-program", order);
+		await attackers.ask(undefined, (said: string) => said === "ready" || undefined);
+
+		neighbour.start();
+		await wave({ seed: SEED + REQUESTS, requests: WARM_UP, perSecond: PER_SECOND });
+		await settled();
+		const before = await ask("memory");
+		const calm = await undisturbed();
+		await ask("loop");
+
+		const report = await wave({ seed: SEED, requests: REQUESTS, perSecond: PER_SECOND });
+		const attacked = neighbour.take();
+		const loop = await ask("loop");
+		await settled();
+		const after = await ask("memory");
+		const calmAgain = await undisturbed();
+		await neighbour.stop();
+		const isKept = (await keepsake.look()) === kept;
+		await server.end({ ask: "close" });
+
+		const shares = sharesOf([calm, calmAgain], attacked);
+		const figures = { report, shares, jobs: neighbour.done, before, after, loop };
+		process.stdout.write(`${lineOf({ store: name, seed: SEED, requests: REQUESTS, ...figures })}\n`);
+		expect({ complaints: report.complaints, errors }).toEqual({ complaints: [], errors: [] });
+		expect(isKept).toBe(true);
+		expect(shares.filter(({ p99Ms, mostMs }) => p99Ms > mostMs)).toEqual([]);
+		expect(loop.p999Ms).toBeLessThanOrEqual(LOOP_MS);
+		expect(after.liveMb).toBeLessThanOrEqual(before.liveMb * MEMORY_GROWTH);
+	});
+});
+
+/** Sends some attacks, and ends early when the neighbour's work fails. */
+async function wave(wave: Wave): Promise<WaveReport> {
+	const report = attackers?.ask(wave, (said: WaveReport) => said);
+	return Promise.race([report as Promise<WaveReport>, neighbour?.failure.then(() => report) as Promise<WaveReport>]);
+}
+
+function ask<Q extends "memory" | "loop" | "connections">(what: Q): Promise<ServerAnswers[Q]> {
+	return (server as Child).ask(
+		{ ask: what },
+		(answer: Partial<ServerAnswers>) => answer[what] as ServerAnswers[Q] | undefined,
+	);
+}
+
+/** Attackers keep their sockets: the server itself takes them back. */
+async function settled(): Promise<void> {
+	const deadline = Date.now() + SETTLE_MS;
+	while ((await ask("connections")) > OWN_CONNECTIONS) {
+		if (Date.now() > deadline) throw new Error(`${await ask("connections")} connections are still open`);
+		await new Promise((resolve) => setTimeout(resolve, 100));
+	}
+}
+
+/** How long the second tenant's calls take while nobody disturbs them. */
+async function undisturbed(): Promise<Latencies> {
+	neighbour?.take();
+	await Promise.race([neighbour?.failure, new Promise((resolve) => setTimeout(resolve, UNDISTURBED_MS))]);
+	return (neighbour as Neighbour).take();
+}

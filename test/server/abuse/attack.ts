@@ -1,27 +1,29 @@
-import { type IncomingHttpHeaders, request as send } from "node:http";
-import { ERRORS } from "../../../src/kernel/errors.ts";
+import type { Role } from "../../../src/server/access.ts";
 import { Random } from "../../simulation/random.ts";
-import { brokenValue, oddValue, type Samples, type Schema, validValue } from "./random-value.ts";
+import { problemWith } from "./judge.ts";
+import { Learned } from "./learned.ts";
+import { type Operation, operationsOf } from "./operations.ts";
+import { blownValue, brokenValue, oddValue, type Schema, validValue } from "./random-value.ts";
+import { ROUGH_WAYS, type RoughWay } from "./rough-sockets.ts";
+import type { Answer, Request } from "./strike.ts";
 
-/** One operation of the OpenAPI document. */
-interface Operation {
-	method: string;
-	path: string;
-	query: Schema;
-	body: Schema | undefined;
-}
-
-export interface Answer {
-	status: number;
-	headers: IncomingHttpHeaders;
-	text: string;
+/** A token that attackers hold. */
+export interface Weapon {
+	token: string;
+	role: Role;
+	/** Bound to a namespace; the others may look into any. */
+	isBound: boolean;
 }
 
 export interface Attack {
-	method: string;
-	path: string;
-	headers: Record<string, string>;
-	body: string | undefined;
+	/** Its seed repeats it, as far as ids that the server drew allow. */
+	seed: number;
+	request: Request;
+	/** How it is sent, if not as HTTP asks for. */
+	rough: RoughWay | undefined;
+	/** Such as `GET /v1/executions/{id}`. */
+	route: string;
+	isBound: boolean;
 }
 
 /** What an attack found wrong with an answer. */
@@ -31,257 +33,182 @@ export interface Complaint {
 	problem: string;
 }
 
-/** Random requests made from a server's own description: valid ones, slightly wrong ones, and nonsense. */
+const KIB = 1024;
+/** Routes whose bodies may be as large as 32 MiB. */
+const JOINT = ["/v1/executions/batch", "/v1/leases/complete", "/v1/flows"];
+
+/** Random requests made from a server's own description: valid ones, slightly wrong ones, huge ones, and nonsense. */
 export class Attacker {
-	readonly #random: Random;
 	readonly #operations: Operation[];
-	readonly #tokens: readonly string[];
-	readonly #ids: string[] = [];
-	readonly #fences: { id: string; fence: object }[] = [];
-	readonly #waitpoints: { id: string; token: string }[] = [];
+	readonly #weapons: readonly Weapon[];
+	readonly #foreignIds: readonly string[];
+	/** Holders of bound tokens and of others learn nothing from each other: what one may see the other may not know of. */
+	readonly #bound = new Learned(["hostile", "hostile", "hostile", "neighbour", "default"]);
+	readonly #unbound = new Learned(["default", "hostile"]);
+	readonly #neverDone: Set<string>;
 	readonly statuses = new Map<number, number>();
 
-	constructor(seed: number, openApi: unknown, tokens: readonly string[]) {
-		this.#random = new Random(seed);
+	/** The foreign ids are those of the second tenant. */
+	constructor(openApi: unknown, weapons: readonly Weapon[], foreignIds: readonly string[]) {
 		this.#operations = operationsOf(openApi);
-		this.#tokens = tokens;
+		this.#neverDone = new Set(this.#operations.map(({ method, path }) => `${method} ${path}`));
+		this.#weapons = weapons;
+		this.#foreignIds = foreignIds;
 	}
 
-	next(): Attack {
-		const random = this.#random;
-		const { method, path, query, body } = random.pick(this.#operations);
-		const broken = random.chance(0.5);
-		const held = this.#fences.length > 0 ? random.pick(this.#fences) : undefined;
-		const make = broken && random.chance(0.5) ? brokenValue : validValue;
-		const headers: Record<string, string> = { authorization: `Bearer ${random.pick(this.#tokens)}` };
-		if (broken && random.chance(0.1)) delete headers.authorization;
-		if (random.chance(0.05)) headers.accept = "text/event-stream, application/json";
-		const given = body && make(body, "", random, this.#samples(held));
-		return {
-			method: broken && random.chance(0.03) ? random.pick(["PUT", "PATCH", "OPTIONS", "TRACE"]) : method,
-			path: this.#path(path, held?.id) + this.#query(query, broken),
-			headers: this.#typed(headers, broken),
-			body: given === undefined ? undefined : this.#text(given, broken),
-		};
+	attack(seed: number): Attack {
+		const random = new Random(seed);
+		const operation = random.pick(this.#operations);
+		const weapon = this.#weapon(operation, random);
+		const rough = random.chance(0.02) ? random.pick(ROUGH_WAYS) : undefined;
+		const isBroken = random.chance(0.4);
+		const isBound = weapon?.isBound ?? true;
+		const request = this.#request(operation, { random, isBroken, isBound });
+		if (weapon) request.headers.authorization = `Bearer ${weapon.token}`;
+		return { seed, request, rough, route: `${operation.method} ${operation.path}`, isBound };
 	}
 
 	/** Takes in what an answer tells, and says what is wrong with it. */
 	judge(attack: Attack, answer: Answer): Complaint | undefined {
-		this.statuses.set(answer.status, (this.statuses.get(answer.status) ?? 0) + 1);
-		const problem = problemWith(answer);
+		this.count(answer.status);
+		const problem = problemWith(answer, attack.isBound);
 		if (problem) return { attack, answer, problem };
-		if (answer.status < 300 && answer.headers["content-type"]?.startsWith("application/json")) this.#learn(answer.text);
+		const isJson = answer.headers["content-type"]?.startsWith("application/json") === true;
+		if (answer.status < 300) this.#neverDone.delete(attack.route);
+		if (answer.status < 300 && isJson) this.#learned(attack.isBound).learn(areaOf(attack.route), answer.text);
 		return undefined;
 	}
 
-	#learn(text: string): void {
-		let said: {
-			id?: string;
-			items?: { id?: string }[];
-			executions?: { id: string; lease?: { id: string; epoch: number } }[];
-			waitpoints?: { id: string; token?: string }[];
-		} | null;
-		try {
-			said = JSON.parse(text);
-		} catch {
-			// The bytes of an input are whatever was sent, also under a type that promises more.
-			return;
-		}
-		if (typeof said !== "object" || said === null) return;
-		if (said.id) keep(this.#ids, said.id);
-		for (const { id, token } of said.waitpoints ?? []) if (token) keep(this.#waitpoints, { id, token });
-		for (const item of said.items ?? []) if (item?.id) keep(this.#ids, item.id);
-		for (const { id, lease } of said.executions ?? []) {
-			if (lease) keep(this.#fences, { id, fence: { leaseId: lease.id, epoch: lease.epoch } });
-		}
+	/** Routes that have refused everything so far. */
+	get neverDone(): string[] {
+		return [...this.#neverDone];
 	}
 
-	#samples(held: { id: string; fence: object } | undefined): Samples {
-		const { id: waitpointId, token } =
-			this.#waitpoints.length > 0 ? this.#random.pick(this.#waitpoints) : { id: "wp_1", token: "k1.x" };
+	count(status: number): void {
+		this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
+	}
+
+	#learned(isBound: boolean): Learned {
+		return isBound ? this.#bound : this.#unbound;
+	}
+
+	/** Mostly a token that may, so that there is something behind the door; else any, a wrong one or none. */
+	#weapon({ roles }: Operation, random: Random): Weapon | undefined {
+		if (random.chance(0.04)) return undefined;
+		if (random.chance(0.03)) return { token: "a-token-nobody-has-given-out", role: "viewer", isBound: true };
+		if (random.chance(0.2)) return random.pick(this.#weapons);
+		return random.pick(this.#weapons.filter(({ role }) => roles.includes(role)));
+	}
+
+	#request(operation: Operation, how: { random: Random; isBroken: boolean; isBound: boolean }): Request {
+		const { random, isBroken, isBound } = how;
+		const { method, path, query, body } = operation;
+		const learned = this.#learned(isBound);
+		const held = learned.held(random);
+		const headers: Record<string, string> = {};
+		if (random.chance(0.05)) headers.accept = "text/event-stream, application/json";
 		return {
-			condition: (random) =>
-				random.pick([
-					{ signal: "go" },
-					{ anySignal: true, waitpoint: "w" },
-					{ count: { n: 2, distinctBy: "source" } },
-					{ anyOf: [{ allOf: [{ signal: "go" }, { signal: "stop" }] }, { operatorOnly: true }] },
-				]),
-			waitpoints: () => [{ key: "w" }],
-			waitpointId: () => waitpointId,
-			token: () => token,
-			kind: (random) => random.pick(["a", "b"]),
-			lane: (random) => random.pick(["default", "other"]),
-			lanes: () => ["default", "other"],
-			kinds: () => ["a", "b"],
-			namespace: (random) => random.pick(["default", "tenant", "other"]),
-			workerId: () => "w",
-			instanceId: () => "i",
-			waitMs: () => 1,
-			timeoutMs: () => 1,
-			delayMs: (random) => random.integer(0, 1000),
-			delayUntil: () => Date.now() + 500,
-			createdAfter: () => 0,
-			executionId: () => held?.id ?? this.#id(),
-			fence: () => held?.fence ?? { leaseId: `le_${"0".repeat(32)}_0`, epoch: 1 },
-			inputBase64: () => "AAH/",
-			payloadBase64: () => "AAH/",
-			after: (random) => random.pick(["start", "end", "0-0", "3-1"]),
-			from: (random) => random.pick(["0-0", "1-0"]),
-			to: (random) => random.pick(["0-0", "9-0"]),
-			resultBase64: () => "AAH/",
-			contentType: (random) => random.pick(["application/json", "text/plain", "application/octet-stream"]),
-			traceparent: () => `00-${"1".repeat(32)}-${"2".repeat(16)}-01`,
-			tag: () => "team:a",
-			tags: () => ({ team: "a" }),
+			method: isBroken && random.chance(0.03) ? random.pick(["PUT", "PATCH", "OPTIONS", "TRACE"]) : method,
+			path: this.#path(path, how, held?.id) + this.#query(query, how),
+			headers: typed(headers, random, isBroken),
+			body: body && this.#body(path, body, { ...how, held }),
 		};
 	}
 
-	#id(): string {
-		const random = this.#random;
-		if (this.#ids.length > 0 && random.chance(0.8)) return random.pick(this.#ids);
-		return `ex_${"0123456789abcdef".repeat(2)}_${random.integer(0, 16383)}`;
+	#body(
+		path: string,
+		schema: Schema,
+		how: { random: Random; isBroken: boolean; isBound: boolean; held: ReturnType<Learned["held"]> },
+	): string {
+		const { random, isBroken, held } = how;
+		const samples = this.#learned(how.isBound).samples(held);
+		if (random.chance(0.01)) return asText(blownValue(schema, random, samples, sizeFor(path, random)));
+		const make = isBroken && random.chance(0.5) ? brokenValue : validValue;
+		const text = asText(make(schema, "", random, samples));
+		return isBroken && random.chance(0.2) ? damaged(text, random) : text;
 	}
 
-	#path(path: string, held: string | undefined): string {
-		const random = this.#random;
+	#path(path: string, { random, isBound }: { random: Random; isBound: boolean }, held: string | undefined): string {
 		return path.replace(/\{(\w+)\}/g, (_, name: string) => {
-			if (random.chance(0.1)) return inUrl(oddValue(random));
-			if (random.chance(0.05)) return random.pick(["%", "%00", "..%2f..%2f", "%ff", "a%2fb", ";", "%2e%2e"]);
-			if (name === "instanceId") return "i";
+			if (random.chance(0.06)) return inUrl(oddValue(random));
+			if (random.chance(0.04)) return random.pick(ODD_PARTS);
+			if (name === "instanceId") return `i${random.integer(1, 3)}`;
+			if (name === "lane") return random.pick(["default", "other", "third", "fourth"]);
+			if (name === "node") return random.pick(["a", "b"]);
 			if (name === "n") return random.pick(["0", "1"]);
-			if (name === "wp" && this.#waitpoints.length > 0) return random.pick(this.#waitpoints).id;
-			return held && random.chance(0.5) ? held : this.#id();
+			if (name === "wp") return this.#learned(isBound).waitpoint(random).id;
+			if (isBound && random.chance(0.15)) return random.pick(this.#foreignIds);
+			if (random.chance(0.1)) return `ex_${"0123456789abcdef".repeat(2)}_${random.integer(0, 16_383)}`;
+			const area = areaOf(path);
+			if (held !== undefined && area === "executions" && random.chance(0.5)) return held;
+			return inUrl(this.#learned(isBound).id(area, random) ?? "b");
 		});
 	}
 
-	#query(schema: Schema, broken: boolean): string {
-		const random = this.#random;
-		const given = validValue(schema, "", random, this.#samples(undefined)) as Record<string, unknown>;
+	#query(
+		schema: Schema,
+		{ random, isBroken, isBound }: { random: Random; isBroken: boolean; isBound: boolean },
+	): string {
+		const given = validValue(schema, "", random, this.#learned(isBound).samples(undefined)) as Record<string, unknown>;
 		// A wait that names no time takes long.
 		if (schema.properties?.timeoutMs) given.timeoutMs ??= 1;
-		if (broken && random.chance(0.3)) given[random.pick(["nope", "limit", "cursor", "waitMs"])] = oddValue(random);
+		if (isBroken && random.chance(0.3)) given[random.pick(["nope", "limit", "cursor", "waitMs"])] = oddValue(random);
 		const pairs = Object.entries(given).map(([name, value]) => `${name}=${inUrl(value)}`);
-		if (broken && random.chance(0.05)) pairs.push("limit=%", "limit=1");
+		if (isBroken && random.chance(0.05)) pairs.push("limit=%", "limit=1");
 		return pairs.length > 0 ? `?${pairs.join("&")}` : "";
 	}
-
-	#typed(headers: Record<string, string>, broken: boolean): Record<string, string> {
-		const random = this.#random;
-		headers["content-type"] =
-			broken && random.chance(0.1)
-				? random.pick(["text/plain", "application/xml", "application/json; charset=utf-16", "x", "multipart/form-data"])
-				: "application/json";
-		if (broken && random.chance(0.05)) headers["x-request-id"] = random.pick(["x".repeat(500), "a b", "ok-1"]);
-		if (broken && random.chance(0.05)) headers["last-event-id"] = "not a cursor";
-		return headers;
-	}
-
-	#text(value: unknown, broken: boolean): string {
-		const random = this.#random;
-		const text = JSON.stringify(value) ?? "undefined";
-		if (!broken || random.chance(0.8)) return text;
-		return random.pick([
-			text.slice(0, Math.floor(text.length / 2)),
-			`${text}x`,
-			"",
-			"{",
-			"[".repeat(2000),
-			`{"kind":"a","kind":"b"}`,
-			`{"__proto__":{"kind":"a"}}`,
-			"\u0000",
-		]);
-	}
 }
 
-/** Every refusal has the one form, a code of the table and that code's status; nothing ever fails inside. */
-function problemWith({ status, headers, text }: Answer): string | undefined {
-	if (status >= 500) return `answered ${status}`;
-	if (status < 400) return undefined;
-	if (!headers["content-type"]?.startsWith("application/json")) return "a refusal that is not JSON";
-	let error: { code?: string; message?: string; retryable?: boolean } | undefined;
-	try {
-		({ error } = JSON.parse(text) as { error?: typeof error });
-	} catch {
-		return "a refusal that cannot be parsed";
-	}
-	const row = ERRORS[error?.code as keyof typeof ERRORS];
-	if (!row) return `an unknown code ${error?.code}`;
-	if (row.status !== status) return `${error?.code} with status ${status} instead of ${row.status}`;
-	if (!error?.message || error.retryable !== row.retryable) return "a refusal without its message or retryable";
-	return undefined;
+/** As `executions` in `/v1/executions/{id}`. */
+const areaOf = (path: string): string => path.split("/")[2] ?? "";
+
+/** Every order of magnitude is as likely as the next: most are small, some as large as a route takes or larger. */
+function sizeFor(path: string, random: Random): number {
+	const largest = JOINT.includes(path) && random.chance(0.2) ? 34 * KIB * KIB : 1.6 * KIB * KIB;
+	return KIB * (largest / KIB) ** random.next();
 }
 
-function operationsOf(openApi: unknown): Operation[] {
-	const { paths } = openApi as {
-		paths: Record<
-			string,
-			Record<
-				string,
-				{
-					parameters?: { name: string; in: string; schema: Schema; required?: boolean }[];
-					requestBody?: { content: Record<string, { schema: Schema }> };
-				}
-			>
-		>;
-	};
-	return Object.entries(paths).flatMap(([path, methods]) =>
-		Object.entries(methods).map(([method, { parameters = [], requestBody }]) => {
-			const asked = parameters.filter((parameter) => parameter.in === "query");
-			return {
-				method: method.toUpperCase(),
-				path,
-				query: {
-					type: "object",
-					properties: Object.fromEntries(asked.map(({ name, schema }) => [name, schema])),
-					required: asked.filter(({ required }) => required).map(({ name }) => name),
-				},
-				body: requestBody?.content["application/json"]?.schema,
-			};
-		}),
-	);
+const asText = (value: unknown): string => JSON.stringify(value) ?? "undefined";
+
+const ODD_PARTS = [
+	"%",
+	"%00",
+	"..%2f..%2f",
+	"%ff",
+	"a%2fb",
+	";",
+	"%2e%2e",
+	"x".repeat(3000),
+	"%F0%9F%A6%8A",
+	"%E2%80%AE",
+];
+
+function typed(headers: Record<string, string>, random: Random, isBroken: boolean): Record<string, string> {
+	headers["content-type"] =
+		isBroken && random.chance(0.1)
+			? random.pick(["text/plain", "application/xml", "application/json; charset=utf-16", "x", "multipart/form-data"])
+			: "application/json";
+	if (isBroken && random.chance(0.05)) headers["x-request-id"] = random.pick(["x".repeat(500), "a b", "ok-1"]);
+	if (isBroken && random.chance(0.05)) headers["last-event-id"] = "not a cursor";
+	return headers;
 }
 
-/** Sends one and hears the answer; streams are read until their first bytes. */
-export function strike(origin: URL, { method, path, headers, body }: Attack): Promise<Answer> {
-	return new Promise((resolve, reject) => {
-		const bytes = body === undefined ? undefined : Buffer.from(body);
-		const call = send(
-			{
-				host: origin.hostname,
-				port: origin.port,
-				method,
-				path,
-				headers: bytes ? { ...headers, "content-length": String(bytes.length) } : headers,
-				setHost: true,
-			},
-			(response) => {
-				const chunks: Buffer[] = [];
-				const { statusCode: status = 0, headers: answered } = response;
-				const done = () => resolve({ status, headers: answered, text: Buffer.concat(chunks).toString() });
-				if (answered["content-type"]?.startsWith("text/event-stream")) {
-					done();
-					call.destroy();
-					return;
-				}
-				response.on("data", (chunk: Buffer) => chunks.push(chunk));
-				response.on("end", done);
-				response.on("error", reject);
-			},
-		);
-		call.on("error", reject);
-		call.end(bytes);
-	});
+function damaged(text: string, random: Random): string {
+	return random.pick([
+		text.slice(0, Math.floor(text.length / 2)),
+		`${text}x`,
+		"",
+		"{",
+		"[".repeat(random.pick([600, 60_000])),
+		`{"input":${"[".repeat(30_000)}${"]".repeat(30_000)}}`,
+		`{"kind":"a","kind":"b"}`,
+		`{"__proto__":{"kind":"a"}}`,
+		"\u0000",
+	]);
 }
 
 /** A value as part of a URL, of a length that some servers take. */
 function inUrl(value: unknown): string {
 	const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "undefined");
 	return encodeURIComponent(text.slice(0, 1000).toWellFormed());
-}
-
-/** A bounded memory: the latest hundred. */
-function keep<T>(list: T[], value: T): void {
-	list.push(value);
-	if (list.length > 100) list.shift();
 }
