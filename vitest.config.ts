@@ -14,6 +14,6 @@ export default defineConfig({
 		// Loading the product anew for every file took as long as all but the longest suites.
 		isolate: false,
 		sequence: { sequencer: LongestFirst },
-		reporters: ["default", "./test/conformance/case-count.ts", "./test/still-running.ts"],
+		reporters: ["default", "./test/conformance/case-count.ts", "./test/still-running.ts", "./test/kill-count.ts"],
 	},
 });

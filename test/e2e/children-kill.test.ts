@@ -36,7 +36,7 @@ const rows = storeBeds.filter(({ name, partitions }) => partitions === (name ===
 describe.each(rows)("a parent of many children on $name ×$partitions", ({ partitions, open }) => {
 	test(`killed ${KILLS} times it has the same children, and goes on with what came of them`, {
 		timeout: 600_000,
-	}, async () => {
+	}, async ({ task }) => {
 		const bed = await open();
 		onTestFinished(() => bed.discard());
 		const backend = await openBackend(bed.url, { partitions });
@@ -57,6 +57,7 @@ describe.each(rows)("a parent of many children on $name ×$partitions", ({ parti
 			const killAfter = kill < KILLS ? 1 + Math.floor(Math.random() * CHILDREN * 1.5) : Number.POSITIVE_INFINITY;
 			said.push(...(await runWorker(server.address, killAfter)));
 		}
+		task.meta.kills = KILLS;
 		expect(await ff.result(id)).toBe((CHILDREN * (CHILDREN - 1)) / 2);
 		const children = new Set(said.filter((line) => line.startsWith("has ")));
 		expect(children.size).toBe(CHILDREN);

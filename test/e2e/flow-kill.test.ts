@@ -49,7 +49,7 @@ const rows = storeBeds.filter(({ name, partitions }) => partitions === (name ===
 describe.each(rows)("a flow of many nodes on $name ×$partitions", ({ name, partitions, open }) => {
 	test(`its engine killed ${KILLS} times, it ends with every node run to its end once`, {
 		timeout: 1_800_000,
-	}, async () => {
+	}, async ({ task }) => {
 		const bed = await open();
 		onTestFinished(() => bed.discard());
 		const graph = layeredFlow(LAYERS, WIDTH);
@@ -83,6 +83,7 @@ describe.each(rows)("a flow of many nodes on $name ×$partitions", ({ name, part
 			cursor = { cursor: page.nextCursor };
 		}
 		const doubled = [...completed.values()].filter((times) => times !== 1).length;
+		task.meta.kills = KILLS;
 		process.stdout.write(
 			`${KILLS} kills of a flow of ${count} nodes on ${name} ×${partitions}: ${runs - count} handlers ran again, ${count - completed.size} lost, ${doubled} doubled\n`,
 		);

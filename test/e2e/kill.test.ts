@@ -46,13 +46,14 @@ describe.each(storeBeds)("killed programs on $name ×$partitions", ({ name, part
 
 	test(`${KILLS / 2} times kill -9: nothing lost, nothing doubled, nothing stuck`, {
 		timeout: 60_000 + KILLS * 30_000,
-	}, async () => {
+	}, async ({ task }) => {
 		const acknowledged: string[] = [];
 		for (let kill = 0; kill < KILLS / 2; kill++) {
 			const killAfter = 20 + Math.floor(Math.random() * 300);
 			const outlived = await runProgram([bed.url, String(partitions)], killAfter);
 			acknowledged.push(...outlived.acknowledged);
 		}
+		task.meta.kills = KILLS / 2;
 		await runProgram([bed.url, String(partitions), "--drain"]);
 
 		const ff = await FlowFabric.open(bed.url);

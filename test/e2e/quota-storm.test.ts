@@ -113,7 +113,7 @@ describe.each(rows)("a quota under workers that are killed, on $name", ({ name, 
 
 	test(`${EXECUTIONS} executions over ${SLOTS} slots: never more leases than slots, all complete, none stays held`, {
 		timeout: 240_000,
-	}, async () => {
+	}, async ({ task }) => {
 		// On Valkey every worker has an engine of its own, which dies with it.
 		const url = name === "sqlite" ? await serve(partitions) : bed.url;
 		const ff = name === "sqlite" ? FlowFabric.connect(url) : await FlowFabric.open(url, { partitions });
@@ -137,8 +137,9 @@ describe.each(rows)("a quota under workers that are killed, on $name", ({ name, 
 		}
 		await over;
 
+		task.meta.kills = KILLS;
 		process.stdout.write(
-			`${EXECUTIONS} executions over ${SLOTS} slots on ${name}, ${KILLS} workers killed: ${watch.leases.length} leases, at most ${mostAtOnce(watch.leases)} at once; a slot outlived its lease by ${watch.longestOutlived} ms at most\n`,
+			`${KILLS} kills of workers, ${EXECUTIONS} executions over ${SLOTS} slots on ${name}: ${watch.leases.length} leases, at most ${mostAtOnce(watch.leases)} at once; a slot outlived its lease by ${watch.longestOutlived} ms at most\n`,
 		);
 		expect(mostAtOnce(watch.leases)).toBeLessThanOrEqual(SLOTS);
 		expect(await ff.quotas.get("provider")).toMatchObject({ concurrency: { held: 0 }, holders: [], waiting: 0 });

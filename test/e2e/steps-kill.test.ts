@@ -53,7 +53,7 @@ const rows = storeBeds.filter(({ name, partitions }) => partitions === (name ===
 describe.each(rows)("a handler of many steps on $name ×$partitions", ({ name, partitions, open }) => {
 	test(`killed ${KILLS} times it runs no recorded step again, and ends as it should`, {
 		timeout: 600_000,
-	}, async () => {
+	}, async ({ task }) => {
 		const bed = await open();
 		onTestFinished(() => bed.discard());
 		const backend = await openBackend(bed.url, { partitions });
@@ -79,6 +79,7 @@ describe.each(rows)("a handler of many steps on $name ×$partitions", ({ name, p
 			runs += ran.length;
 			recorded = await recordedSteps(ff, id);
 		}
+		task.meta.kills = KILLS;
 		process.stdout.write(
 			`${KILLS} kills of a handler of ${STEPS} steps on ${name} ×${partitions}: ${again.length} recorded steps ran again, ${runs - STEPS} ran twice that were not recorded\n`,
 		);

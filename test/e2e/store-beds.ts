@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sharedCluster } from "../servers/valkey-cluster.ts";
-import { hasValkey, ownStore, type StoreHost, sharedValkey } from "../servers/valkey-server.ts";
+import { hasValkey, ownStore, type StoreHost, sharedValkey, startValkey } from "../servers/valkey-server.ts";
 
 /** A store that outlives the programs that use it. */
 export interface StoreBed {
@@ -26,6 +26,12 @@ export const storeBeds: readonly BedRow[] = [
 	]),
 ];
 
+/** One of each kind, set up so that `doctor` has nothing to warn of. */
+export const durableBeds: readonly Pick<BedRow, "name" | "open">[] = [
+	{ name: "sqlite", open: openFile },
+	...(hasValkey() ? [{ name: "valkey", open: openLasting }] : []),
+];
+
 async function openFile(): Promise<StoreBed> {
 	const folder = await mkdtemp(join(tmpdir(), "flowfabric-bed-"));
 	return { url: `sqlite:${join(folder, "store.db")}`, discard: () => rm(folder, { recursive: true }) };
@@ -34,4 +40,9 @@ async function openFile(): Promise<StoreBed> {
 async function openOn(server: () => Promise<StoreHost>): Promise<StoreBed> {
 	const { url, drop } = ownStore(await server());
 	return { url, discard: drop };
+}
+
+async function openLasting(): Promise<StoreBed> {
+	const { url, stop } = await startValkey(["--appendonly", "yes", "--appendfsync", "always"]);
+	return { url, discard: stop };
 }

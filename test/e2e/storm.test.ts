@@ -32,7 +32,7 @@ describe.each(storeBeds.filter(({ name, partitions }) => partitions === 1 || nam
 
 		test(`${KILLS} times kill -9 of a server under load: nothing lost, nothing doubled, workers recover`, {
 			timeout: 120_000 + KILLS * 45_000,
-		}, async () => {
+		}, async ({ task }) => {
 			const url = `http://127.0.0.1:${port}`;
 			let server = await serve(row);
 			const workers = Array.from({ length: PROCESSES }, () => start("./programs/storm-worker.mjs", url));
@@ -48,6 +48,7 @@ describe.each(storeBeds.filter(({ name, partitions }) => partitions === 1 || nam
 				await server.stop("SIGKILL");
 				server = await serve(row);
 			}
+			task.meta.kills = KILLS;
 			const marks = workers.map((worker) => ({ worker, from: worker.out.length }));
 			for (const { worker, from } of marks) await worker.saysBehind(from, /^ran /m);
 			for (const submitter of submitters) expect(await submitter.stop("SIGTERM")).toBe(0);

@@ -1,8 +1,8 @@
-import { describe, expect, it, test } from "vitest";
+import { expect, test } from "vitest";
 import { ACCESS, OPEN, ROLES, type RouteName } from "../../src/server/access.ts";
 import { entry, Stand, tokenOf } from "./stand.ts";
 
-/** What the specification lets each role do, written down a second time and in other words. */
+/** What the specification lets each role do, written down a second time. access-matrix.test.ts calls every route. */
 const reads = [
 	"GET /v1/executions",
 	"GET /v1/executions/:id",
@@ -107,38 +107,9 @@ test("every guarded route is in somebody's list, and every listed route exists",
 	expect(guarded.toSorted()).toEqual(may.admin.toSorted());
 });
 
-describe("every route with the token of every role", () => {
-	for (const name of guarded) {
-		it(name, async () => {
-			const stand = await Stand.open({ tokens: ROLES.map((role) => entry(role, role)) });
-			const [method = "", form = ""] = name.split(" ");
-			const path = form
-				.replace(":id", `ex_${"0".repeat(32)}_0`)
-				.replace(":wp", `wp_${"0".repeat(32)}_0`)
-				.replace(":instanceId", "w-1");
-			const ask = async (token?: string) => {
-				const controller = new AbortController();
-				const response = await fetch(stand.server.address + path, {
-					method,
-					signal: controller.signal,
-					headers: {
-						"content-type": "application/json",
-						...(token === undefined ? undefined : { authorization: `Bearer ${token}` }),
-					},
-					...(method === "POST" ? { body: '{"fence":{"leaseId":"x","epoch":1}}' } : undefined),
-				});
-				controller.abort();
-				return response.status;
-			};
-			expect(await ask()).toBe(401);
-			expect(await ask("a-token-nobody-has")).toBe(401);
-			for (const role of ROLES) {
-				const status = await ask(tokenOf(role));
-				expect([role, status === 403]).toEqual([role, !may[role].includes(name)]);
-				expect(status).not.toBe(401);
-			}
-		});
-	}
+test.each(ROLES)("the table lets a %s do what the specification says, and nothing else", (role) => {
+	const allowed = guarded.filter((name) => (ACCESS[name] as readonly string[]).includes(role));
+	expect(allowed.toSorted()).toEqual(may[role].toSorted());
 });
 
 test("a refusal for want of a token says how to give one, and says nothing of tokens", async () => {
@@ -171,18 +142,14 @@ test("a worker cancels with a fence only", async () => {
 	expect((await stand.call("POST", `/v1/executions/${id}/cancel`, { token, body: { fence } })).status).toBe(200);
 });
 
-test("events name the token as their actor, and a token bound to a namespace sees nothing else", async () => {
-	const stand = await Stand.open({ tokens: [entry("root", "admin"), entry("ada", "admin", "a")] });
+test("events name the token as their actor", async () => {
+	const stand = await Stand.open({ tokens: [entry("root", "admin")] });
 	const made = await stand.call("POST", "/v1/executions", {
 		body: { kind: "job", namespace: "b" },
 		token: tokenOf("root"),
 	});
 	const { id } = made.json;
 	expect((await stand.backend.executions.events(id)).events[0]).toMatchObject({ type: "created", actor: "root" });
-	expect(await stand.call("GET", `/v1/executions/${id}`, { token: tokenOf("ada") })).toMatchObject({
-		status: 404,
-		json: { error: { code: "execution_not_found" } },
-	});
 });
 
 test("one admin token may do everything", async () => {

@@ -130,5 +130,5 @@ test("a path of any length and form is answered by name, on every route", async 
 	expect(statuses).toContain(400);
 	for (const path of ["/docs/static/..%5c..%5cpackage.json", "/docs/static/%2e%2e%5c", "/docs/static/x"])
 		expect([path, (await stand.call("GET", path)).status]).toEqual([path, 404]);
-	expect(stand.log.filter(({ msg }) => msg === "a call failed inside")).toEqual([]);
+	expect(stand.log.filter(({ msg }) => msg === "a call failed with an internal error")).toEqual([]);
 });

@@ -195,6 +195,7 @@ export class PartitionTimer {
 		/** By the time each was due at: what is due anew, as by another engine's doing, is not what was tried. */
 		const tried = new Map<string, number>();
 		let tickedSince = false;
+		await this.#awaitRoom();
 		const finish = (next: number): number => {
 			this.#options.onPass({ startedAt, durationMs: clock.monotonic() - began, items, done });
 			return next;
@@ -218,6 +219,18 @@ export class PartitionTimer {
 				after = undefined;
 			} else return finish(this.#earliest(next?.score, now));
 		}
+	}
+
+	/**
+	 * Where nothing could be written, as on a full disk, no item is to blame: none is tried before a small write works. Nor
+	 * is a lease ended before it is known since when its holder can renew it.
+	 */
+	async #awaitRoom(): Promise<void> {
+		const { runner } = this.#options;
+		if (!runner.isRefusing) return;
+		// It changes nothing, and is taken wherever work can be ended: a store without memory refuses only what starts some.
+		const outcome = await runner.run({ op: "noteTrim", before: 0 });
+		if (!outcome.ok) throw new Error(outcome.code);
 	}
 
 	/** Whether this is still another engine's to do. */

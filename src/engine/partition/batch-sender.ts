@@ -102,17 +102,20 @@ export class BatchSender {
 	async #send(batch: Batch, drafts: UnitDraft[]): Promise<CommitReply | Error | undefined> {
 		const { line } = this.#options;
 		let inDoubt = false;
+		const writes = batch.units.some(hasWrites);
 		for (let tries = 0; ; tries++) {
 			try {
 				const reply = await line.ask((store, partition) => store.commit(partition, batch));
-				line.worked();
+				if (writes) line.written();
+				else line.worked();
 				return reply;
 			} catch (error) {
 				inDoubt ||= !(error instanceof StoreError) || error.applied === "unknown";
 				const hopeless = error instanceof StoreError && !error.passing;
 				if (hopeless) this.#options.onRefused(error);
 				if (hopeless && !inDoubt && batch.startsWork) return storeRefusal(error);
-				line.failed();
+				if (writes) line.refused();
+				else line.failed();
 				// What may have been done is asked about again, whether there is room or not.
 				if (inDoubt) batch.startsWork = false;
 				const waitedFor = drafts.some(({ commands }) => commands.some(({ isOver }) => !isOver));

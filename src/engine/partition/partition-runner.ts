@@ -136,6 +136,11 @@ export class PartitionRunner {
 		return this.#line.writableSince;
 	}
 
+	/** Whether the latest write to this partition failed. */
+	get isRefusing(): boolean {
+		return this.#line.isRefusing;
+	}
+
 	get heads(): QueueHeads {
 		return this.#memory.heads;
 	}

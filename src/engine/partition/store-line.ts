@@ -31,6 +31,8 @@ export class StoreLine {
 	openings = 0;
 	readonly #options: StoreLineOptions;
 	#troubleSince: number | undefined;
+	/** Since when every write has failed. It may be read as ever meanwhile, as on a full disk. */
+	#refusingSince: number | undefined;
 	/** When the latest question was asked that it has answered, and what was wrong with what was asked after that. */
 	#answeredFrom = Number.NEGATIVE_INFINITY;
 	#failure: unknown;
@@ -98,6 +100,25 @@ export class StoreLine {
 		if (this.#troubleSince === undefined) return;
 		if (this.trouble > OUTAGE_MS) this.opened();
 		this.#troubleSince = undefined;
+	}
+
+	/** Whether the latest write failed. */
+	get isRefusing(): boolean {
+		return this.#refusingSince !== undefined;
+	}
+
+	/** Something was written. That it could be read does not say that it could have been. */
+	written(): void {
+		const { clock } = this.#options;
+		if (this.#refusingSince !== undefined && clock.monotonic() - this.#refusingSince > OUTAGE_MS) this.opened();
+		this.#refusingSince = undefined;
+		this.worked();
+	}
+
+	/** Something could not be written. */
+	refused(): void {
+		this.#refusingSince ??= this.#options.clock.monotonic();
+		this.failed();
 	}
 
 	failed(): void {

@@ -224,11 +224,17 @@ export class SqliteFile {
 	}
 
 	async close(): Promise<void> {
+		if (!this.#discard) this.#saveTimes();
+		this.#db.close();
+		await this.#discard?.();
+	}
+
+	/** If it can: a full disk or a damaged page keeps nobody from closing the file. Whoever opens it next has a clock too. */
+	#saveTimes(): void {
 		try {
-			if (!this.#discard) for (const partition of this.#partitions) partition.saveTime();
-		} finally {
-			this.#db.close();
-			await this.#discard?.();
+			for (const partition of this.#partitions) partition.saveTime();
+		} catch {
+			if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
 		}
 	}
 
