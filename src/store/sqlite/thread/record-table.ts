@@ -113,7 +113,8 @@ export class RecordTable {
 	#versionOf(key: string): number {
 		let version = this.#versions.get(key);
 		if (version === undefined) {
-			version = this.#run.selectVersion.get(this.#partition, toText(key)) ?? 0;
+			// What was unreadable when it was read, and passed over, is what was expected if it still is.
+			version = orOnDamage(() => this.#run.selectVersion.get(this.#partition, toText(key)) ?? 0, UNREADABLE);
 			this.#versions.set(key, version);
 		}
 		return version;
