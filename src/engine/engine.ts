@@ -5,6 +5,7 @@ import type { GrantView } from "../contract/replies.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { kernel as theKernel } from "../kernel/kernel.ts";
 import { ELIGIBLE } from "../kernel/placement.ts";
+import { CURSOR_KEY_SLOT } from "../kernel/records/cursor-key.ts";
 import { ENGINES_SLOT } from "../kernel/records/engines.ts";
 import type { ExecutionRecord } from "../kernel/records/execution.ts";
 import { KEYRING_SLOT } from "../kernel/records/keyring.ts";
@@ -41,8 +42,10 @@ import { PartitionRunner } from "./partition/partition-runner.ts";
 import { PARTITION_PATIENCE_MS } from "./partition/store-line.ts";
 import type { UnitDraft } from "./partition/unit-draft.ts";
 import { PartitionChooser } from "./partition-chooser.ts";
+import { Cursors } from "./reading/cursor.ts";
 import { Throughput } from "./reading/throughput.ts";
 import { StreamTails } from "./streams/stream-tails.ts";
+import { CursorKey } from "./tokens/cursor-key.ts";
 import { Keyring } from "./tokens/keyring.ts";
 import { WaitpointTokens } from "./tokens/waitpoint-tokens.ts";
 import { Watchers } from "./watchers.ts";
@@ -133,6 +136,8 @@ export class Engine {
 	readonly keyring: Keyring;
 	/** Signs and checks the tokens of waitpoints. */
 	readonly tokens: WaitpointTokens;
+	/** Seals and opens the cursors of lists and logs. */
+	readonly cursors: Cursors;
 	readonly claimRequests: ClaimRequests<ExecutionRecord>;
 	readonly grantRequests: ClaimRequests<GrantView>;
 	/** Told of every unit that was committed. */
@@ -142,6 +147,7 @@ export class Engine {
 	/** Counts what happens here; whoever wants metrics sets it. */
 	observer: EngineObserver | undefined;
 	readonly pausedLanes: PausedLanes;
+	readonly #cursorKey: CursorKey;
 	readonly #mover: BlockedMover;
 	readonly #timers: TimerService;
 	readonly #errands: ErrandQueue<Errand>;
@@ -179,6 +185,8 @@ export class Engine {
 		this.guards = this.#makeGuards(options.limits?.guards);
 		this.keyring = this.#makeKeyring(options);
 		this.tokens = new WaitpointTokens(this.keyring, options.publicUrl ?? "");
+		this.#cursorKey = this.#makeCursorKey(options);
+		this.cursors = new Cursors(this.#cursorKey);
 		this.#mover = this.#makeMover();
 		this.routes = this.#makeRoutes();
 		this.heartbeats = this.#makeHeartbeats();
@@ -203,7 +211,10 @@ export class Engine {
 			this.#changes.noticed(notice);
 			if (notice.gap) this.keyring.doubt();
 		});
-		this.store.onSaid?.((text) => this.keyring.hear(text));
+		this.store.onSaid?.((text) => {
+			this.keyring.hear(text);
+			this.#cursorKey.hear(text);
+		});
 	}
 
 	#makeRunners(cachedRecords: number): PartitionRunner[] {
@@ -259,6 +270,16 @@ export class Engine {
 			clock: this.clock,
 			secretHex: waitpointSecretHex,
 			graceMs: waitpointGraceMs ?? DEFAULT_GRACE_MS,
+			randomHex,
+			say: (text) => this.store.say?.(text),
+			onFault: (about, error, subject) => this.fault(about, error, subject),
+		});
+	}
+
+	#makeCursorKey({ randomHex }: EngineOptions): CursorKey {
+		return new CursorKey({
+			runner: this.runnerOfSlot(CURSOR_KEY_SLOT),
+			clock: this.clock,
 			randomHex,
 			say: (text) => this.store.say?.(text),
 			onFault: (about, error, subject) => this.fault(about, error, subject),
@@ -392,7 +413,7 @@ export class Engine {
 	/** Hears every partition's time and starts its timers. */
 	async start(): Promise<void> {
 		const commits = await Promise.all(this.runners.map((runner) => runner.greet()));
-		await this.keyring.start();
+		await Promise.all([this.keyring.start(), this.#cursorKey.start()]);
 		await this.#presence?.start();
 		await this.dispatcher.work.lookEverywhere();
 		this.#timers.look(this.runners.keys());

@@ -15,6 +15,8 @@ export type FaultClass =
 	| "partitions that cannot be read are skipped"
 	| "slots and reservations were corrected"
 	| "the index could not be checked"
+	| "the key of cursors could not be read"
+	| "the key of cursors could not be used and was replaced; earlier cursors are lost"
 	| "the keyring could not be read"
 	| "the keyring was incomplete and has been repaired"
 	| "the names in use could not be counted"

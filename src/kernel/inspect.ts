@@ -1,4 +1,5 @@
 import { decode, recordTypeOf, typeOfKey } from "./record-types.ts";
+import { type CursorKeyRecord, isUsable } from "./records/cursor-key.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
 import { isWhole, isWholeKey, type KeyringRecord } from "./records/keyring.ts";
 import { PUBLIC_STATES, publicState } from "./state.ts";
@@ -50,7 +51,9 @@ export function readRecord(key: string, doc: string): object {
 export function faultOf(key: string, doc: string): RecordFault | undefined {
 	try {
 		const record = readRecord(key, doc);
-		return recordTypeOf(key) === "keyring" ? keyringFault(record as KeyringRecord) : undefined;
+		const type = recordTypeOf(key);
+		if (type === "cursorKey") return cursorKeyFault(record as CursorKeyRecord);
+		return type === "keyring" ? keyringFault(record as KeyringRecord) : undefined;
 	} catch (error) {
 		if (error instanceof UnreadableRecord) return error.fault;
 		throw error;
@@ -73,6 +76,9 @@ function keyringFault(ring: KeyringRecord): RecordFault | undefined {
 		? { field: "keys", problem: "holds a key without a usable secret" }
 		: { field: "current", problem: "names no key that could sign" };
 }
+
+const cursorKeyFault = (key: CursorKeyRecord): RecordFault | undefined =>
+	isUsable(key) ? undefined : { field: "secretHex", problem: "is no usable secret" };
 
 /** Fields that are null by default hold objects or lists otherwise. */
 function fits(value: unknown, usual: unknown): boolean {

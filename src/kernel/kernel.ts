@@ -25,6 +25,7 @@ import { acceptGrant, grant } from "./rules/grant.ts";
 import { addEdge, addMember, sealFlow, setGroup } from "./rules/grow-flow.ts";
 import { delay, release } from "./rules/hand-back.ts";
 import { freeKey, holdKey } from "./rules/hold-key.ts";
+import { installCursorKey } from "./rules/install-cursor-key.ts";
 import { looked } from "./rules/looked.ts";
 import { noteTrim } from "./rules/note-trim.ts";
 import { probeWrite } from "./rules/probe-write.ts";
@@ -109,6 +110,7 @@ const rules = {
 	announce,
 	withdraw,
 	installKeyring,
+	installCursorKey,
 	rotateSecret,
 	createFlow,
 	buildFlow,

@@ -29,6 +29,7 @@ import {
 	usageKeyDefaults,
 } from "./records/budget.ts";
 import { CLAIM_REQUEST_PREFIX, type ClaimRequestRecord, claimRequestDefaults } from "./records/claim-request.ts";
+import { CURSOR_KEY, CURSOR_KEY_SLOT, cursorKeyDefaults } from "./records/cursor-key.ts";
 import { ENGINES_KEY, ENGINES_SLOT, enginesDefaults } from "./records/engines.ts";
 import { EVENT_LOG_KEY, eventLogDefaults } from "./records/event-log.ts";
 import { type ExecutionRecord, executionDefaults } from "./records/execution.ts";
@@ -90,6 +91,8 @@ interface RecordTypeEntry<R extends object> {
 	isBusy?(record: R): boolean;
 	/** Whether it may be shown to nobody: it leaves its store only for who asks for it. */
 	isSecret?: true;
+	/** Whether it is of use in its own store only: no export holds it. */
+	isOfItsStore?: true;
 	/** Where it is queued. */
 	placement?(record: R, key: string): Placement[];
 	/** What is done when something on it is due. */
@@ -326,6 +329,14 @@ const RECORD_TYPES = {
 		placement: keyringPlacement,
 		tick: tickKeyring,
 	}),
+	/** A position in one store is none in another, so cursors end when their store is moved. */
+	cursorKey: entry({
+		prefix: CURSOR_KEY,
+		defaults: cursorKeyDefaults,
+		slot: () => CURSOR_KEY_SLOT,
+		isSecret: true,
+		isOfItsStore: true,
+	}),
 };
 
 export type RecordType = keyof typeof RECORD_TYPES;
@@ -386,6 +397,10 @@ export function slotOfKey(key: string): number | undefined {
 
 /** Whether a record may be shown to nobody. */
 export const isSecret = (key: string): boolean => typeOfKey(key)?.isSecret === true;
+
+/** Whether an export leaves a record out; `keys` when secrets were asked for. */
+export const isLeftOut = (key: string, keys: boolean): boolean =>
+	(!keys && isSecret(key)) || typeOfKey(key)?.isOfItsStore === true;
 
 /** Undefined for what is of no namespace. */
 export function namespaceOf(key: string, record: object): string | undefined {

@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 import { FlowFabricError } from "../contract/errors.ts";
 import type { BackupRequest } from "../contract/keys.ts";
 import { refuseUnknownOptions } from "../contract/option-names.ts";
-import { isSecret, slotOfKey } from "../kernel/record-types.ts";
+import { isLeftOut, isSecret, slotOfKey } from "../kernel/record-types.ts";
 import { exportStore } from "../store/transfer/export.ts";
 import { importStore } from "../store/transfer/import.ts";
 import { type Counts, ImportError } from "../store/transfer/line.ts";
@@ -22,7 +22,7 @@ export async function exportFile(url: string, path: string, { keys = false }: Ba
 export async function* exportLines(url: string, { keys = false }: BackupRequest = {}): AsyncGenerator<string> {
 	const store = await openStoreAt(url);
 	try {
-		yield* exportStore(store, { ...recordFormat, isLeftOut: (key) => !keys && isSecret(key) });
+		yield* exportStore(store, { ...recordFormat, isLeftOut: (key) => isLeftOut(key, keys) });
 	} finally {
 		await store.close();
 	}

@@ -65,7 +65,9 @@ describe("scanners restricted to namespaces", () => {
 			});
 		}
 		await group.clock.advance(120_000);
-		const left = (await allKeys()).filter((key) => !key.startsWith("ex_") && !["engines", "keyring"].includes(key));
+		const left = (await allKeys()).filter(
+			(key) => !key.startsWith("ex_") && !["engines", "keyring", "cursors"].includes(key),
+		);
 		expect(left.sort()).toEqual(["claim:b:1:i:r", "key:b:k", "worker:b:gone"]);
 		const { executions } = await one.backend.executions.list({ namespace: "b" });
 		expect(executions[0]).toMatchObject({ publicState: "active", state: { ownershipState: "lease_expired" } });

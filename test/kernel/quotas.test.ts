@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
+import { guardText } from "../../src/kernel/admission/guards.ts";
 import { countedAt, straddling } from "../../src/kernel/admission/window-count.ts";
 import type { CommandOf } from "../../src/kernel/kernel.ts";
-import { guardsQueue } from "../../src/kernel/placement.ts";
+import { eligibleQueue, guardsQueue } from "../../src/kernel/placement.ts";
 import { encode } from "../../src/kernel/record-types.ts";
 import { quotaKey, windowChunkKey } from "../../src/kernel/records/quota.ts";
 import { amend } from "../../src/kernel/records/record.ts";
@@ -107,4 +108,43 @@ it("a reader counts what is younger than the window, though nobody has trimmed i
 	// Exactly as old as the window no longer counts.
 	for (const over of [1, 2, 64, 65, 130, 199]) expect(counted(NOW + 999 + over)).toBe(200 - over);
 	expect(counted(NOW + 1199)).toBe(0);
+});
+
+it("a refusal speaks for others that the same call finds, but not after the engine stood still", () => {
+	const { partition } = stage();
+	const executionId = `ex_${"1".padStart(32, "0")}_1`;
+	const work = { kind: "job", namespace: "default", lane: "default", requiredCapabilities: [] };
+	const create = { executionId, ...work, priority: 0, policy: {}, input: null, createdBy: "me", retentionMs: 1000 };
+	partition.run({ op: "create", ...create, quotas: ["openai"], actor: "me" }, NOW);
+	const refusal = { detail: "concurrency 1/1", limit: "concurrency", isForAll: true, at: NOW };
+	const claim = (at: number) =>
+		partition.run(
+			{
+				op: "claim",
+				...work,
+				queues: [eligibleQueue({ ...work, isGuarded: true })],
+				capabilities: [],
+				kinds: undefined,
+				workerId: "w",
+				instanceId: "w-1",
+				max: 1,
+				leaseMs: 1000,
+				leaseUuids: ["1".padStart(32, "0")],
+				inputBudget: 1,
+				atLeastOne: true,
+				actor: "w-1",
+				admission: {
+					jitter: 0,
+					refused: new Map([[guardText(GUARD), refusal]]),
+					unreadable: new Set(),
+					isAlone: false,
+					most: 10,
+				},
+			},
+			at,
+		);
+	// By then the quota may have given up waiting for it to come: whoever is set aside now would wait for ever.
+	expect(claim(NOW + 10_500)).toMatchObject({ ok: true, held: [{ record: { id: executionId } }] });
+	partition.run({ op: "tick", key: executionId, writableSince: 0, jitter: 0 }, NOW + 20_000);
+	expect(claim(NOW + 1000)).toMatchObject({ ok: true, blocked: [{ record: { id: executionId }, by: GUARD }] });
 });

@@ -38,6 +38,7 @@ for (let seed = from; seed < from + seeds; seed++) {
 	}
 	const done = seed - from + 1;
 	if (process.stdout.isTTY && done % 20 === 0) process.stdout.write(`\r${done}/${seeds} seeds`);
+	else if (done % 500 === 0) process.stdout.write(`${done}/${seeds} seeds\n`);
 }
 const seconds = (performance.now() - startedAt) / 1000;
 process.stdout.write(`\n${seeds} seeds × ${steps} steps without violation (${seconds.toFixed(1)} s)\n`);

@@ -134,12 +134,13 @@ describe.runIf(hasValkey()).each(Object.entries(rows))("retention on %s", (name,
 		const partitions = (after.h ?? []).map((key) => key.slice(0, -1));
 		const ring = (after["r:"] ?? []).find((key) => key.endsWith("}r:keyring"));
 		const home = ring?.slice(0, -"r:keyring".length);
+		const kept = (sort: string) => [`${home}${sort}keyring`, `${home}${sort}cursors`];
 		expect(partitions).toHaveLength(8);
 		expect(after).toEqual({
 			settings: ["settings"],
 			h: partitions.map((partition) => `${partition}h`),
-			"r:": [...partitions.map((partition) => `${partition}r:log`), `${home}r:keyring`].sort(),
-			"v:": [...partitions.map((partition) => `${partition}v:log`), `${home}v:keyring`].sort(),
+			"r:": [...partitions.map((partition) => `${partition}r:log`), ...kept("r:")].sort(),
+			"v:": [...partitions.map((partition) => `${partition}v:log`), ...kept("v:")].sort(),
 		});
 	});
 });

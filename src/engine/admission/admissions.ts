@@ -1,5 +1,5 @@
 import { FlowFabricError } from "../../contract/errors.ts";
-import type { AdmissionTerms } from "../../kernel/admission/admitting.ts";
+import { type AdmissionTerms, heldAt, standing } from "../../kernel/admission/admitting.ts";
 import { guardsToAsk, guardText, wantedOf } from "../../kernel/admission/guards.ts";
 import type { HoldAnswer, HoldRefusal, HoldRequest } from "../../kernel/admission/holding.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
@@ -109,7 +109,7 @@ function nextOf(candidates: readonly Candidate[], { unreadable, refused }: Admis
 			continue;
 		}
 		const name = guardText(guard);
-		const refusal = refused.get(name);
+		const refusal = standing(refused.get(name), heldAt(candidate.record));
 		if (refusal) candidate.fate = { refusedBy: guard, refusal };
 		else if (unreadable.has(name)) candidate.fate = "dropped";
 		else {

@@ -9,7 +9,7 @@ import {
 import type { RotatedSecret, ScannersReply } from "../../contract/replies.ts";
 import { restrictionOf } from "../../contract/scanners.ts";
 import { FORMAT } from "../../kernel/format.ts";
-import { isSecret } from "../../kernel/record-types.ts";
+import { isLeftOut } from "../../kernel/record-types.ts";
 import { type Snapshot, StoreError } from "../../store/port.ts";
 import { exportStore } from "../../store/transfer/export.ts";
 import { storeRefusal } from "../partition/store-line.ts";
@@ -60,7 +60,7 @@ export class LocalAdmin implements AdminCalls {
 			snapshot = await engine.store.snapshot?.();
 			yield* exportStore(snapshot?.store ?? engine.store, {
 				format: FORMAT,
-				isLeftOut: (key) => !keys && isSecret(key),
+				isLeftOut: (key) => isLeftOut(key, keys),
 			});
 		} catch (error) {
 			if (!(error instanceof StoreError)) throw error;

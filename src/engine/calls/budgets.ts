@@ -37,7 +37,6 @@ import type { CommandOf } from "../../kernel/kernel.ts";
 import type { BudgetRecord } from "../../kernel/records/budget.ts";
 import type { GuardName } from "../../kernel/records/guard.ts";
 import { budgetView, readLedger } from "../reading/budget-views.ts";
-import { positionAfter, positionCursor } from "../reading/cursor.ts";
 import {
 	countAllWaiters,
 	countWaiters,
@@ -83,13 +82,15 @@ export class LocalBudgets implements BudgetCalls {
 	async list(request: GuardsPageRequest = {}): Promise<BudgetPage> {
 		const { limit = DEFAULT_LIMIT, cursor, ...given } = guardsPageRequest.check(request);
 		const namespace = this.#session.namespaceFor(given.namespace);
-		const after = positionAfter("b", cursor);
-		this.#session.engine.refuseIfClosed();
+		const { engine } = this.#session;
+		engine.refuseIfClosed();
+		const list = `budgets of ${namespace}`;
+		const after = await engine.cursors.after(list, cursor);
 		const { found, next } = await listGuards<BudgetRecord>(this.#session, "budget", namespace, limit, after);
 		const waiting = await countAllWaiters(this.#session, "budget", namespace);
 		return {
 			budgets: found.map(({ record, runner }) => budgetView(record, waiting.get(record.id) ?? 0, runner.time.now())),
-			...(next ? { nextCursor: positionCursor("b", next) } : undefined),
+			...(next ? { nextCursor: await engine.cursors.at(list, next) } : undefined),
 		};
 	}
 
@@ -166,11 +167,13 @@ export class LocalBudgets implements BudgetCalls {
 
 	async ledger(id: string, request: LedgerRequest = {}): Promise<LedgerPage> {
 		const { limit = DEFAULT_LIMIT, cursor, ...given } = ledgerRequest.check(request);
-		const after = positionAfter("d", cursor);
+		const { cursors } = this.#session.engine;
 		const guard = this.#named(id, given);
+		const list = `ledger of ${guard.namespace} ${id}`;
+		const after = await cursors.after(list, cursor);
 		const budget = await readGuard<BudgetRecord>(this.#session, guard);
 		const { entries, next } = await readLedger(this.#session, budget, limit, after);
-		return { entries, ...(next ? { nextCursor: positionCursor("d", next) } : undefined) };
+		return { entries, ...(next ? { nextCursor: await cursors.at(list, next) } : undefined) };
 	}
 
 	#named(id: string, request: GuardRequest): GuardName {

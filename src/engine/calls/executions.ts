@@ -39,13 +39,12 @@ import { hasEnded } from "../../kernel/state.ts";
 import { addDetails } from "../reading/details.ts";
 import { explain } from "../reading/explaining.ts";
 import { findExecutions } from "../reading/listing.ts";
-import { cursorAt, positionIn } from "../reading/log-cursor.ts";
 import { showAll, showWhole } from "../reading/showing.ts";
 import { attemptView } from "../reading/views.ts";
 import { createCommand } from "../submission.ts";
 import { bulk } from "./bulk.ts";
 import { createOne, createTogether, submissionAt } from "./create-together.ts";
-import { eventsAfter, followExecution } from "./following.ts";
+import { eventsAfter, followExecution, historyOf } from "./following.ts";
 import type { Session } from "./session.ts";
 import { listSteps } from "./steps.ts";
 import { watch } from "./watching.ts";
@@ -112,7 +111,8 @@ export class LocalExecutions implements ExecutionCalls {
 
 	async events(id: string, request: EventsRequest = {}, signal?: AbortSignal): Promise<ExecutionEventPage> {
 		const { limit = 100, cursor, waitMs = 0 } = eventsRequest.check(request);
-		const after = positionIn("e", cursor);
+		const { cursors } = this.#session.engine;
+		const after = await cursors.afterEvent(historyOf(id), cursor);
 		const events = await watch(
 			this.#session,
 			this.#session.watched(id),
@@ -124,7 +124,7 @@ export class LocalExecutions implements ExecutionCalls {
 		);
 		return {
 			events: events.map(decodeEvent) as ExecutionEvent[],
-			nextCursor: cursorAt("e", events.at(-1) ?? after),
+			nextCursor: await cursors.atEvent(historyOf(id), events.at(-1) ?? after),
 		};
 	}
 

@@ -5,7 +5,7 @@ import type { EventPage } from "../../contract/replies.ts";
 import { manyMayListen } from "../../contract/signals.ts";
 import { logSubject } from "../../store/port.ts";
 import { readTrimMark } from "../duties/event-trimmer.ts";
-import { decodeFeedCursor, encodeFeedCursor, type FeedPosition, LAST_INDEX } from "../reading/feed-cursor.ts";
+import { decodeFeedCursor, encodeFeedCursor, type FeedPlace, LAST_INDEX, placeAt } from "../reading/feed-cursor.ts";
 import { readFeedPage } from "../reading/feed-page.ts";
 import type { Session } from "./session.ts";
 
@@ -25,13 +25,17 @@ export class LocalFeed implements FeedCalls {
 		const deadline = engine.clock.monotonic() + waitMs;
 		const changes = waitMs > 0 ? this.#listen(namespace, signal) : undefined;
 		try {
-			let positions = await this.#positions(cursor);
+			const { salt, ...place } = await this.#place(namespace, cursor);
+			let { positions } = place;
 			for (;;) {
 				const page = await readFeedPage(engine.runners, engine.kernel, { positions, namespace, limit });
 				positions = page.positions;
 				const left = deadline - engine.clock.monotonic();
 				if (page.events.length > 0 || page.more || left <= 0 || signal?.aborted || !changes) {
-					return { events: page.events, nextCursor: encodeFeedCursor(positions) };
+					return {
+						events: page.events,
+						nextCursor: await encodeFeedCursor(engine.cursors, namespace, { salt, positions }),
+					};
 				}
 				if (engine.closed) throw new FlowFabricError("shutting_down");
 				await changes.next(left);
@@ -41,20 +45,20 @@ export class LocalFeed implements FeedCalls {
 		}
 	}
 
-	async #positions(cursor: string): Promise<FeedPosition[]> {
-		const { runners, kernel } = this.#session.engine;
+	async #place(namespace: string, cursor: string): Promise<FeedPlace> {
+		const { runners, kernel, cursors } = this.#session.engine;
 		if (cursor === "start") {
 			// From whatever is kept: nothing can be missing behind that.
-			return runners.map(() => ({ commit: 0, index: 0, since: 0, trimmedBefore: Number.POSITIVE_INFINITY }));
+			const first = { commit: 0, index: 0, since: 0, trimmedBefore: Number.POSITIVE_INFINITY };
+			return placeAt(runners.map(() => first));
 		}
-		if (cursor !== "end") return decodeFeedCursor(cursor, runners.length);
-		return Promise.all(
-			runners.map(async (runner) => {
-				const trimmedBefore = await readTrimMark(runner, kernel);
-				const { commit, time } = await runner.ask((store, partition) => store.lastCommit(partition));
-				return { commit, index: LAST_INDEX, since: time, trimmedBefore };
-			}),
-		);
+		if (cursor !== "end") return decodeFeedCursor(cursors, namespace, cursor, runners.length);
+		const ends = runners.map(async (runner) => {
+			const trimmedBefore = await readTrimMark(runner, kernel);
+			const { commit, time } = await runner.ask((store, partition) => store.lastCommit(partition));
+			return { commit, index: LAST_INDEX, since: time, trimmedBefore };
+		});
+		return placeAt(await Promise.all(ends));
 	}
 
 	/** Hears of appended events from here on: what comes while a page is read is not slept through. */

@@ -38,7 +38,6 @@ import { listFlows } from "../flows/flow-listing.ts";
 import { FlowReader } from "../flows/flow-reader.ts";
 import { givenGroup, type NodeOfFlow, nodeOfFlow } from "../flows/given-flow.ts";
 import { MemberKeys } from "../flows/member-keys.ts";
-import { cursorAt, positionIn } from "../reading/log-cursor.ts";
 import { submissionAt } from "./create-together.ts";
 import type { Session } from "./session.ts";
 import { watch } from "./watching.ts";
@@ -90,7 +89,9 @@ export class LocalFlows implements FlowCalls {
 
 	async events(id: string, request: EventsRequest = {}, signal?: AbortSignal): Promise<EventPage> {
 		const { limit = DEFAULT_LIMIT, cursor, waitMs = 0 } = eventsRequest.check(request);
-		const after = positionIn("g", cursor);
+		const { cursors } = this.#session.engine;
+		const list = `history of ${id}`;
+		const after = await cursors.afterEvent(list, cursor);
 		const runner = this.#session.engine.runnerOfFlow(id);
 		const { namespace } = await this.#reader.read(id);
 		// What happens to a member changes no record of its flow; but it is told of in the log of the namespace.
@@ -100,7 +101,7 @@ export class LocalFlows implements FlowCalls {
 			const page = await runner.ask((store, partition) => store.events(partition, namespace, id, after, limit));
 			return isLast || page.events.length > 0 ? page.events : undefined;
 		});
-		return { events: events.map(decodeEvent), nextCursor: cursorAt("g", events.at(-1) ?? after) };
+		return { events: events.map(decodeEvent), nextCursor: await cursors.atEvent(list, events.at(-1) ?? after) };
 	}
 
 	async addMember(id: string, node: NodeRequest): Promise<AddedMember> {

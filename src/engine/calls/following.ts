@@ -5,7 +5,6 @@ import { decodeEvent, type ExecutionEvent } from "../../kernel/events.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import { hasEnded } from "../../kernel/state.ts";
 import type { LoggedEvent, LogPosition } from "../../store/port.ts";
-import { cursorAt, positionIn } from "../reading/log-cursor.ts";
 import { ProgressTeller } from "./progress-teller.ts";
 import type { Session } from "./session.ts";
 import { watch } from "./watching.ts";
@@ -19,7 +18,8 @@ export async function* followExecution(
 	{ signal, onProgress, ...request }: FollowOptions,
 ): AsyncGenerator<FollowedEvent> {
 	const { cursor } = eventsRequest.check(request);
-	let after = positionIn("e", cursor);
+	const { cursors } = session.engine;
+	let after = await cursors.afterEvent(historyOf(id), cursor);
 	const patience = { timeoutMs: Number.POSITIVE_INFINITY, signal };
 	const progress = onProgress && new ProgressTeller(session.engine.clock, onProgress);
 	try {
@@ -29,10 +29,12 @@ export async function* followExecution(
 				progress?.saw(look.record, look.now);
 				return look.events.length > 0 || hasEnded(look.record) || signal?.aborted ? look : undefined;
 			});
-			const decoded = events.map((logged) => ({
-				cursor: cursorAt("e", logged),
-				event: decodeEvent(logged) as ExecutionEvent,
-			}));
+			const decoded = await Promise.all(
+				events.map(async (logged) => ({
+					cursor: await cursors.atEvent(historyOf(id), logged),
+					event: decodeEvent(logged) as ExecutionEvent,
+				})),
+			);
 			// The record was read first: when it had ended and nothing is behind its last event, that is all there is.
 			isOver = hasEnded(record) && (decoded.at(-1)?.event.seq ?? record.events) === record.events;
 			if (isOver) progress?.flush();
@@ -43,6 +45,9 @@ export async function* followExecution(
 		progress?.stop();
 	}
 }
+
+/** What the cursors of its events point into. */
+export const historyOf = (id: string): string => `history of ${id}`;
 
 /** Read after the execution itself, so that what was deleted has no events left to show. */
 export async function eventsAfter(

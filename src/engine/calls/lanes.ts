@@ -12,7 +12,6 @@ import {
 import type { LanePage, LaneStatus } from "../../contract/replies.ts";
 import { shownLaneState } from "../../kernel/reading.ts";
 import type { LaneState } from "../../kernel/records/lane.ts";
-import { decodeCursor, encodeCursor } from "../reading/cursor.ts";
 import { listLanes } from "../reading/lane-listing.ts";
 import type { Session } from "./session.ts";
 
@@ -27,10 +26,12 @@ export class LocalLanes implements LaneCalls {
 	async list(request: LanesPageRequest = {}): Promise<LanePage> {
 		const { limit = DEFAULT_LIMIT, cursor, ...given } = lanesPageRequest.check(request);
 		const namespace = this.#session.namespaceFor(given.namespace);
-		this.#session.engine.refuseIfClosed();
-		const [after = ""] = cursor === undefined ? [] : decodeCursor("n", cursor, ["string"]);
+		const { engine } = this.#session;
+		engine.refuseIfClosed();
+		const list = `lanes of ${namespace}`;
+		const [after = ""] = cursor === undefined ? [] : await engine.cursors.decode(list, cursor, ["string"]);
 		const { lanes, next } = await listLanes(this.#session, namespace, limit, String(after));
-		return { lanes, ...(next === undefined ? undefined : { nextCursor: encodeCursor("n", [next]) }) };
+		return { lanes, ...(next === undefined ? undefined : { nextCursor: await engine.cursors.encode(list, [next]) }) };
 	}
 
 	async pause(lane: string, request: LanesRequest = {}): Promise<LaneStatus> {

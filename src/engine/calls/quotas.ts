@@ -19,7 +19,6 @@ import type { CommandOf } from "../../kernel/kernel.ts";
 import type { GuardName } from "../../kernel/records/guard.ts";
 import type { QuotaRecord } from "../../kernel/records/quota.ts";
 import { mapBounded } from "../bounded.ts";
-import { positionAfter, positionCursor } from "../reading/cursor.ts";
 import {
 	countAllWaiters,
 	countWaiters,
@@ -69,15 +68,17 @@ export class LocalQuotas implements QuotaCalls {
 	async list(request: GuardsPageRequest = {}): Promise<QuotaPage> {
 		const { limit = DEFAULT_LIMIT, cursor, ...given } = guardsPageRequest.check(request);
 		const namespace = this.#session.namespaceFor(given.namespace);
-		const after = positionAfter("q", cursor);
-		this.#session.engine.refuseIfClosed();
+		const { engine } = this.#session;
+		engine.refuseIfClosed();
+		const list = `quotas of ${namespace}`;
+		const after = await engine.cursors.after(list, cursor);
 		const { found, next } = await listGuards<QuotaRecord>(this.#session, "quota", namespace, limit, after);
 		const waiting = await countAllWaiters(this.#session, "quota", namespace);
 		return {
 			quotas: await mapBounded(found, IN_FLIGHT, ({ record, runner }) =>
 				listedQuota(this.#session, runner, record, waiting.get(record.id) ?? 0),
 			),
-			...(next ? { nextCursor: positionCursor("q", next) } : undefined),
+			...(next ? { nextCursor: await engine.cursors.at(list, next) } : undefined),
 		};
 	}
 

@@ -9,7 +9,6 @@ import { partsOf } from "../../kernel/records/execution.ts";
 import type { StepRecord } from "../../kernel/records/step.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { asValue, contentOf, inlineValue, pack, unpack } from "../payloads.ts";
-import { positionAfter, positionCursor } from "../reading/cursor.ts";
 import type { Session } from "./session.ts";
 
 /** A page ends behind so many bytes of results: pages of a thousand steps may be asked for, each of a megabyte. */
@@ -46,7 +45,9 @@ export async function recordStep(session: Session, id: string, request: RecordSt
 /** Recorded steps in the order they were made. */
 export async function listSteps(session: Session, id: string, request: StepsRequest = {}): Promise<StepPage> {
 	const { limit = DEFAULT_LIMIT, cursor, values = false } = stepsRequest.check(request);
-	const after = positionAfter("s", cursor);
+	const { cursors } = session.engine;
+	const list = `steps of ${id}`;
+	const after = await cursors.after(list, cursor);
 	const { record, runner } = await session.read(id);
 	const queue = stepsQueue(id, partsOf(record).generation);
 	const { entries } = await runner.ask((store, partition) => store.first(partition, queue, limit + 1, after));
@@ -68,7 +69,7 @@ export async function listSteps(session: Session, id: string, request: StepsRequ
 		for (const step of taken) steps.push({ ...described(step), ...(blobs && resultOf(step, blobs)) });
 	}
 	const last = wanted[passed - 1];
-	return { steps, ...(last && passed < entries.length ? { nextCursor: positionCursor("s", last) } : undefined) };
+	return { steps, ...(last && passed < entries.length ? { nextCursor: await cursors.at(list, last) } : undefined) };
 }
 
 /** What is kept apart of some steps, by its key. */

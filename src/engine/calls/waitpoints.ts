@@ -22,7 +22,6 @@ import { budgetOfWaitpoint, budgetWaitpoint } from "../../kernel/suspension/budg
 import { BUDGET_APPROVE } from "../../kernel/suspension/resuming.ts";
 import { hasExpired } from "../../kernel/suspension/waitpoints.ts";
 import { type Content, contentOf, pack } from "../payloads.ts";
-import { decodeCursor, encodeCursor, positionAfter, positionCursor } from "../reading/cursor.ts";
 import { readInbox } from "../reading/inbox.ts";
 import { readSignals } from "../reading/signals.ts";
 import { findWaitpoint, listWaitpoints, subjectOf } from "../reading/waitpoints.ts";
@@ -43,17 +42,21 @@ export class LocalWaitpoints implements WaitpointCalls {
 	async inbox(request: shapes.InboxRequest = {}): Promise<InboxPage> {
 		const { limit = DEFAULT_LIMIT, cursor, ...filter } = shapes.inboxRequest.check(request);
 		const namespace = this.#session.namespaceFor(filter.namespace);
-		const after = positionAfter("i", cursor);
-		this.#session.engine.refuseIfClosed();
+		const { engine } = this.#session;
+		engine.refuseIfClosed();
+		const list = `inbox of ${namespace}`;
+		const after = await engine.cursors.after(list, cursor);
 		const { waitpoints, next } = await readInbox(this.#session, namespace, filter, limit, after);
-		return { waitpoints, ...(next ? { nextCursor: positionCursor("i", next) } : undefined) };
+		return { waitpoints, ...(next ? { nextCursor: await engine.cursors.at(list, next) } : undefined) };
 	}
 
 	async list(id: string, request: shapes.WaitpointsRequest = {}): Promise<WaitpointPage> {
 		const { limit = DEFAULT_LIMIT, cursor, all = false } = shapes.waitpointsRequest.check(request);
-		const after = positionAfter("w", cursor);
+		const { cursors } = this.#session.engine;
+		const list = `waitpoints of ${id}`;
+		const after = await cursors.after(list, cursor);
 		const { waitpoints, next } = await listWaitpoints(this.#session, id, all, limit, after);
-		return { waitpoints, ...(next ? { nextCursor: positionCursor("w", next) } : undefined) };
+		return { waitpoints, ...(next ? { nextCursor: await cursors.at(list, next) } : undefined) };
 	}
 
 	async token(id: string, waitpointId: string): Promise<WaitpointToken> {
@@ -69,14 +72,16 @@ export class LocalWaitpoints implements WaitpointCalls {
 
 	async signals(id: string, request: shapes.SignalsRequest = {}): Promise<SignalPage> {
 		const { limit = DEFAULT_LIMIT, cursor } = shapes.signalsRequest.check(request);
-		const [passed] = cursor === undefined ? [0] : decodeCursor("s", cursor, ["position"]);
+		const { cursors } = this.#session.engine;
+		const list = `signals of ${id}`;
+		const [passed] = cursor === undefined ? [0] : await cursors.decode(list, cursor, ["position"]);
 		const { record, runner } = await this.#session.read(id);
 		const last = partsOf(record).signals;
 		const from = Math.min(last, Number(passed));
 		const to = Math.min(last, from + limit);
 		const numbers = Array.from({ length: to - from }, (_, n) => from + n + 1);
 		const signals = await readSignals(this.#session, runner, id, numbers);
-		return { signals, ...(to < last ? { nextCursor: encodeCursor("s", [to]) } : undefined) };
+		return { signals, ...(to < last ? { nextCursor: await cursors.encode(list, [to]) } : undefined) };
 	}
 
 	async signal(id: string, request: shapes.SignalRequest): Promise<SignalReply> {

@@ -15,7 +15,6 @@ import {
 import type { CommandOf } from "../../kernel/kernel.ts";
 import { type WorkerRecord, workerExpiresAt } from "../../kernel/records/worker.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
-import { positionAfter, positionCursor } from "../reading/cursor.ts";
 import type { Session } from "./session.ts";
 
 const DEFAULT_TTL_MS = 30_000;
@@ -75,12 +74,14 @@ export class LocalWorkers implements WorkerCalls {
 		const namespace = this.#session.namespaceFor(given.namespace);
 		const { engine } = this.#session;
 		engine.refuseIfClosed();
-		const { workers, next } = await engine.registry.page(namespace, limit, positionAfter("w", cursor), (key, error) =>
+		const list = `workers of ${namespace}`;
+		const after = await engine.cursors.after(list, cursor);
+		const { workers, next } = await engine.registry.page(namespace, limit, after, (key, error) =>
 			engine.fault("a record cannot be read", error, key),
 		);
 		return {
 			workers: workers.map(workerView),
-			...(next ? { nextCursor: positionCursor("w", next) } : undefined),
+			...(next ? { nextCursor: await engine.cursors.at(list, next) } : undefined),
 		};
 	}
 

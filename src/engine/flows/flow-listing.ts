@@ -7,7 +7,6 @@ import type { QueuePosition } from "../../store/port.ts";
 import { mapBounded } from "../bounded.ts";
 import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
-import { positionAfter, positionCursor } from "../reading/cursor.ts";
 import { compare } from "../reading/queue-merge.ts";
 import { readRecords } from "../reading/records.ts";
 import type { FlowReader } from "./flow-reader.ts";
@@ -28,7 +27,9 @@ export async function listFlows(
 	cursor: string | undefined,
 ): Promise<FlowPage> {
 	const namespace = session.namespaceFor(named);
-	const places = await placesAfter(session, namespace, limit + 1, positionAfter("w", cursor));
+	const list = `flows of ${namespace}`;
+	const after = await session.engine.cursors.after(list, cursor);
+	const places = await placesAfter(session, namespace, limit + 1, after);
 	const wanted = places.slice(0, limit);
 	const found = await mapBounded(wanted, IN_FLIGHT, async ({ runner, key }): Promise<FlowSummary | undefined> => {
 		const [flow] = await readRecords<FlowRecord>(session, runner, [key]);
@@ -38,7 +39,7 @@ export async function listFlows(
 	});
 	const last = places.length > limit ? wanted.at(-1) : undefined;
 	const flows = found.filter((flow) => flow !== undefined);
-	return { flows, ...(last ? { nextCursor: positionCursor("w", last) } : undefined) };
+	return { flows, ...(last ? { nextCursor: await session.engine.cursors.at(list, last) } : undefined) };
 }
 
 async function placesAfter(

@@ -1,6 +1,6 @@
-import { FlowFabricError } from "../../contract/errors.ts";
+import { randomBytes } from "node:crypto";
 import { TRIM_STEP_MS } from "../duties/event-trimmer.ts";
-import { decodeCursor, encodeCursor } from "./cursor.ts";
+import { type Cursors, cursorExpired } from "./cursor.ts";
 
 /** How far a reader has come in one partition's log. */
 export interface FeedPosition {
@@ -12,40 +12,63 @@ export interface FeedPosition {
 	trimmedBefore: number;
 }
 
+/** How far a reader has come. */
+export interface FeedPlace {
+	/**
+	 * Random, and the same for all cursors that follow from one: a reader who is told nothing new gets the same cursor
+	 * again, but two cursors at the end of the log do not tell whether anybody has written in between.
+	 */
+	salt: Buffer;
+	/** Of each partition. */
+	positions: readonly FeedPosition[];
+}
+
 /** Comes behind every event of its commit. */
 export const LAST_INDEX = 2 ** 24;
 
-const FIELDS = 4;
-const RADIX = 36;
+/** Bytes of the fields: their length must not tell how large they are. Times are hours, the steps in which events go. */
+const COMMIT = 6;
+const INDEX = 4;
+const HOURS = 3;
+const POSITION = COMMIT + INDEX + 2 * HOURS;
+const SALT = 8;
 
-/** Times are kept as hours, the steps in which events are let go; that keeps a cursor over many partitions short. */
-export function encodeFeedCursor(positions: readonly FeedPosition[]): string {
-	const numbers = positions.flatMap(({ commit, index, since, trimmedBefore }) => [
-		commit,
-		index,
-		Math.floor(since / TRIM_STEP_MS),
-		Math.floor(trimmedBefore / TRIM_STEP_MS),
-	]);
-	return encodeCursor("f", [numbers.map((number) => number.toString(RADIX)).join(".")]);
-}
+const listOf = (namespace: string): string => `feed of ${namespace}`;
 
-/** A cursor of a store with other partitions points into a log that is not this one. */
-export function decodeFeedCursor(cursor: string, partitions: number): FeedPosition[] {
-	const [text] = decodeCursor("f", cursor, ["string"]);
-	const numbers = String(text)
-		.split(".")
-		.map((part) => (/^[0-9a-z]{1,11}$/.test(part) ? Number.parseInt(part, RADIX) : Number.NaN));
-	if (numbers.length % FIELDS !== 0 || !numbers.every(Number.isSafeInteger)) {
-		throw new FlowFabricError("invalid_input", {
-			message: 'cursor: must be "start", "end" or a nextCursor of an earlier page',
-			details: { field: "cursor" },
-		});
+export const placeAt = (positions: readonly FeedPosition[]): FeedPlace => ({ salt: randomBytes(SALT), positions });
+
+export function encodeFeedCursor(cursors: Cursors, namespace: string, { salt, positions }: FeedPlace): Promise<string> {
+	const content = Buffer.alloc(SALT + POSITION * positions.length);
+	salt.copy(content);
+	let at = SALT;
+	for (const { commit, index, since, trimmedBefore } of positions) {
+		at = content.writeUIntBE(commit, at, COMMIT);
+		at = content.writeUIntBE(index, at, INDEX);
+		at = content.writeUIntBE(Math.floor(since / TRIM_STEP_MS), at, HOURS);
+		at = content.writeUIntBE(Math.floor(trimmedBefore / TRIM_STEP_MS), at, HOURS);
 	}
-	if (numbers.length !== FIELDS * partitions) throw cursorExpired();
-	return Array.from({ length: partitions }, (_, n) => {
-		const [commit = 0, index = 0, since = 0, trimmed = 0] = numbers.slice(FIELDS * n, FIELDS * (n + 1));
-		return { commit, index, since: since * TRIM_STEP_MS, trimmedBefore: trimmed * TRIM_STEP_MS };
-	});
+	return cursors.seal(listOf(namespace), content);
 }
 
-export const cursorExpired = (): FlowFabricError => new FlowFabricError("cursor_expired");
+/** A cursor of another store points into a log that is not this one. */
+export async function decodeFeedCursor(
+	cursors: Cursors,
+	namespace: string,
+	cursor: string,
+	partitions: number,
+): Promise<FeedPlace> {
+	if (await cursors.isOfAnotherStore(cursor)) throw cursorExpired();
+	const content = await cursors.open(listOf(namespace), cursor);
+	if (content.length < SALT + POSITION * partitions) throw cursorExpired();
+	const positions = Array.from({ length: partitions }, (_, partition) => {
+		const at = SALT + POSITION * partition;
+		const hoursAt = at + COMMIT + INDEX;
+		return {
+			commit: content.readUIntBE(at, COMMIT),
+			index: content.readUIntBE(at + COMMIT, INDEX),
+			since: content.readUIntBE(hoursAt, HOURS) * TRIM_STEP_MS,
+			trimmedBefore: content.readUIntBE(hoursAt + HOURS, HOURS) * TRIM_STEP_MS,
+		};
+	});
+	return { salt: content.subarray(0, SALT), positions };
+}

@@ -3,7 +3,8 @@ import type { Kernel } from "../../kernel/kernel.ts";
 import { type LoggedEvent, TIME_TOLERANCE_MS } from "../../store/port.ts";
 import { readTrimMark } from "../duties/event-trimmer.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
-import { cursorExpired, type FeedPosition } from "./feed-cursor.ts";
+import { cursorExpired } from "./cursor.ts";
+import type { FeedPosition } from "./feed-cursor.ts";
 
 /** How much is read ahead for one page, over all partitions. */
 const READ_AHEAD = 2000;

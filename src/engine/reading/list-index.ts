@@ -7,8 +7,8 @@ import type { Search } from "./list-filter.ts";
 
 /** An index that a list is read by. */
 export interface ListIndex {
-	/** The letter of its cursors. */
-	letter: string;
+	/** What its cursors point into. */
+	name: string;
 	partitions: readonly number[];
 	/** What is asked for is one queue of each partition, which is read in one piece. */
 	isOneQueue: boolean;
@@ -30,7 +30,7 @@ export function indexFor(session: Session, search: Search): ListIndex {
 function namespaceIndex(session: Session, search: Search): ListIndex {
 	const { namespace = "", lane, states, createdAfter, createdBefore } = search;
 	return {
-		letter: "l",
+		name: `executions of ${namespace}`,
 		partitions: [...session.engine.runners.keys()],
 		isOneQueue: lane !== undefined && states?.size === 1,
 		isNarrow: [search.kind, search.tag, search.reason].some((each) => each !== undefined),
@@ -50,7 +50,7 @@ function namespaceIndex(session: Session, search: Search): ListIndex {
 function flowIndex(session: Session, flowId: string, search: Search): ListIndex {
 	const { states, kind, tag, lane, createdAfter, createdBefore } = search;
 	return {
-		letter: "f",
+		name: `members of ${flowId}`,
 		partitions: [session.engine.runnerOfFlow(flowId, "flowId").partition],
 		isOneQueue: true,
 		isNarrow: [states, kind, tag, lane, createdAfter, createdBefore].some((each) => each !== undefined),
@@ -64,7 +64,7 @@ function parentIndex(session: Session, parentId: string, search: Search): ListIn
 	const { states, kind, tag, lane, flowId } = search;
 	return {
 		...namespaceIndex(session, search),
-		letter: "c",
+		name: `children of ${parentId}`,
 		partitions: [slotOfGivenId("ex", parentId, "parentId") % session.engine.runners.length],
 		isOneQueue: true,
 		isNarrow: [states, kind, tag, lane, flowId].some((each) => each !== undefined),

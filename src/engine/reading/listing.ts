@@ -2,7 +2,6 @@ import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import type { QueuePosition } from "../../store/port.ts";
 import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
-import { positionAfter, positionCursor } from "./cursor.ts";
 import { findByKey } from "./key-lookup.ts";
 import { type Filter, matching, type Search, searchOf } from "./list-filter.ts";
 import { indexFor, type ListIndex } from "./list-index.ts";
@@ -37,7 +36,8 @@ export async function findExecutions(
 	const index = indexFor(session, search);
 	if (search.idempotencyKey !== undefined) return { found: await onlyOfKey(session, search, cursor) };
 	const found: Found[] = [];
-	let after = later(index.start, positionAfter(index.letter, cursor));
+	const { cursors } = session.engine;
+	let after = later(index.start, await cursors.after(index.name, cursor));
 	// What is asked for may rule itself out.
 	if (search.states?.size === 0) return { found };
 	for (let lookedAt = 0, chars = 0; ; ) {
@@ -57,15 +57,15 @@ export async function findExecutions(
 		lookedAt += taken;
 		if (taken === places.length) return { found };
 		if (after && (found.length === limit || lookedAt >= MAX_LOOKED_AT || chars >= MAX_CHARS)) {
-			return { found, nextCursor: positionCursor(index.letter, after) };
+			return { found, nextCursor: await cursors.at(index.name, after) };
 		}
 	}
 }
 
 /** A key leads to one execution at most, so there is never a page to go on from. */
 async function onlyOfKey(session: Session, search: Search, cursor: string | undefined): Promise<Found[]> {
-	positionAfter("k", cursor);
 	const { namespace = "", idempotencyKey = "" } = search;
+	await session.engine.cursors.after(`key of ${namespace}`, cursor);
 	const found = await findByKey(session, namespace, idempotencyKey);
 	const [match] = await matching(session, search, [found]);
 	return match ? [match] : [];

@@ -26,10 +26,23 @@ import { returnHold } from "./returning.ts";
 /** How long it may take to ask budgets and quotas in other partitions. */
 export const ADMISSION_MS = 5000;
 
+/**
+ * How long a refusal speaks for others that the same call finds. They must be set aside while the budget or quota still
+ * expects somebody to come and wait (`waiting`), even if they are held first.
+ */
+const REFUSAL_STANDS_MS = 2000;
+
+/** A refusal that still speaks for others; one from before an engine stood still says nothing of now. */
+export const standing = (refusal: HoldRefusal | undefined, now: number): HoldRefusal | undefined =>
+	refusal && now - refusal.at < REFUSAL_STANDS_MS ? refusal : undefined;
+
+/** When an execution was held for admission. */
+export const heldAt = ({ hold }: ExecutionRecord): number => (hold?.until ?? 0) - ADMISSION_MS;
+
 /** What a call that looks for work has found out so far. */
 export interface AdmissionTerms {
 	jitter: Jitter;
-	/** What refused somebody in this call, by `guardText`, and why: it is not asked again. */
+	/** What refused somebody in this call, by `guardText`, and why: while that stands, it is not asked again. */
 	refused: ReadonlyMap<string, HoldRefusal>;
 	/** What could not be asked, by `guardText`. Work that names it is passed over. */
 	unreadable: ReadonlySet<string>;
@@ -66,7 +79,7 @@ export function admit(
 	const id = holdIdOf(record, uuid);
 	if (!terms.isAlone || !areHere(tx, guards)) {
 		for (const by of guards) {
-			const refusal = terms.refused.get(guardText(by));
+			const refusal = standing(terms.refused.get(guardText(by)), now);
 			if (refusal) return { step: "blocked", record: setAside(tx, record, by, refusal, deed), by };
 		}
 		const changes: Partial<ExecutionRecord> = { hold: { id, until: now + ADMISSION_MS, admittedAt: 0 } };

@@ -36,6 +36,8 @@ export interface HoldRefusal {
 	limit: string;
 	/** Whether nobody else would be admitted either. */
 	isForAll: boolean;
+	/** When it was said, in the time of the partition of the budget or quota. */
+	at: number;
 }
 
 /** A random number in 0..1, for what is released a little later than it could be. */
@@ -57,7 +59,7 @@ export function refusalBy(
 		const refusal = budgetRefusal(current, wanted);
 		const next = refusal ? refusing(current, now) : current;
 		if (next !== budget) tx.put(key, next);
-		return refusal && { detail: refusal.detail, limit: refusal.dimension, isForAll: refusal.isForAll };
+		return refusal && { detail: refusal.detail, limit: refusal.dimension, isForAll: refusal.isForAll, at: now };
 	}
 	const key = quotaKey(namespace, id);
 	const quota = tx.get(key);
@@ -66,7 +68,7 @@ export function refusalBy(
 	const refusal = quotaRefusal(current, now);
 	const next = refusal ? refusing(current, now, later(current, refusal.freeAt, jitter)) : current;
 	if (next !== quota) tx.put(key, next);
-	return refusal && { detail: refusal.detail, limit: refusal.limit, isForAll: true };
+	return refusal && { detail: refusal.detail, limit: refusal.limit, isForAll: true, at: now };
 }
 
 /** A little later than it could be, so that not all come back at once. */

@@ -97,10 +97,12 @@ export function eventWaitingCases(test: PublicCase): void {
 		for (const { page } of waits) expect((await page).events.map(({ type }) => type)).toEqual(["cancelled"]);
 	});
 
-	test("a cursor with a position that cannot be is refused by name", async (scene) => {
-		const id = await scene.create();
-		for (const parts of ["-1,0", "0,-1", "1.5,0", "1,0.5", "1e999,0", "9007199254740993,0", "null,0"]) {
-			const cursor = Buffer.from(`["e",${parts}]`).toString("base64url");
+	test("a cursor of another execution, or one that was changed, is refused by name", async (scene) => {
+		const [id, other] = [await scene.create(), await scene.create()];
+		const own = await endOf(scene, id);
+		const middle = own.length / 2;
+		const changed = own.slice(0, middle) + (own[middle] === "A" ? "B" : "A") + own.slice(middle + 1);
+		for (const cursor of [await endOf(scene, other), changed, own.slice(0, -4)]) {
 			const error = await refusal(scene.backend.executions.events(id, { cursor }));
 			expect(error).toMatchObject({ code: "invalid_input", status: 400, details: { field: "cursor" } });
 		}

@@ -146,14 +146,16 @@ export function tenantCases(test: PublicCase): void {
 		expect((await b.leases.claim({ ...worker, lanes: ["l"], max: 9 })).map(({ id }) => id)).toEqual([theirs[0]]);
 	});
 
-	test("a cursor of another namespace's list shows nothing of it", async (scene) => {
+	test("a cursor of another namespace's list is refused like one that nobody was given", async (scene) => {
 		for (let n = 0; n < 4; n++) {
 			await scene.create({ namespace: "b" });
 			await scene.clock.advance(1);
 		}
 		const { nextCursor = "" } = await scene.backend.executions.list({ namespace: "b", limit: 2 });
 		const a = scene.as({ actor: "ada", namespace: "a" });
-		expect(await a.executions.list({ cursor: nextCursor })).toEqual({ executions: [] });
+		const foreign = await refusal(a.executions.list({ cursor: nextCursor }));
+		expect(foreign).toMatchObject({ code: "invalid_input", details: { field: "cursor" } });
+		expect(await refusal(a.executions.list({ cursor: "nonsense" }))).toMatchObject({ message: foreign.message });
 	});
 
 	test("an idempotency key of one tenant means nothing to another", async (scene) => {

@@ -94,11 +94,16 @@ export class LoopWatch {
 
 	#settle(until: number): void {
 		const isTold = ({ ended }: { ended: number }) => ended < until;
-		for (const turn of this.#turns.filter(isTold))
-			this.#record(turn.route, turn.ended - turn.began - turn.stoodInLine - this.#pausedIn(turn));
+		for (const turn of this.#turns.filter(isTold)) this.#record(turn.route, this.#ownMs(turn));
 		this.#turns = this.#turns.filter((turn) => !isTold(turn));
 		const oldest = Math.min(until, ...this.#turns.map(({ began }) => began));
 		this.#pauses = this.#pauses.filter(({ ended }) => ended >= oldest);
+	}
+
+	/** Collecting garbage stands in line as all else does. */
+	#ownMs(turn: Turn): number {
+		const elapsed = turn.ended - turn.began;
+		return (elapsed - this.#pausedIn(turn)) * (1 - turn.stoodInLine / elapsed);
 	}
 
 	#pausedIn({ began, ended }: Turn): number {

@@ -165,13 +165,16 @@ function unknownLike(text: string): string {
 		.replace(/(?<=k1\.)[\w-]+/, (signature) => [...signature].reverse().join(""));
 }
 
-/** An answer without what differs whoever is asked about: names, ids, and times of what was made by it. */
+/**
+ * An answer without names, ids and times. What was sent of nobody is as long as what was sent of the other tenant, so
+ * equal texts mean equal lengths.
+ */
 export function anonymous({ status, headers, text }: Answer): unknown {
 	const { "content-length": length, ...told } = headers;
 	if (length !== undefined) expect(Number(length)).toBe(Buffer.byteLength(text));
 	const plain = text
 		.replaceAll(HIDDEN, NOBODY)
-		.replace(ID, (id) => (status < 300 ? "<id>" : "<id>".padEnd(id.length)))
+		.replace(ID, "<id>")
 		.replace(/\b1[5-9]\d{11}\b/g, "<time>")
 		.replace(/"nextCursor":"[^"]+"/g, '"nextCursor":"…"');
 	return { status, headers: told, text: plain };
