@@ -20,6 +20,7 @@ export interface Hosted {
 export async function host(settings: ServerSettings, log: Logger): Promise<Hosted> {
 	const { store, partitions, retentionMs, sweepMs, waitpointGraceMs, waitpointSecretHex, publicUrl } = settings;
 	const { listen, apiToken, tokens, corsOrigins, openMetrics, maxConcurrentStreamOps } = settings;
+	const { requestsPerSecond, requestBurst } = settings;
 	try {
 		const { url, ff, close } = await startServer({
 			store,
@@ -34,6 +35,8 @@ export async function host(settings: ServerSettings, log: Logger): Promise<Hoste
 			...(apiToken === undefined ? undefined : { token: apiToken }),
 			...(tokens === undefined ? undefined : { tokens }),
 			...(corsOrigins === undefined ? undefined : { corsOrigins }),
+			...(requestsPerSecond === undefined ? undefined : { requestsPerSecond }),
+			...(requestBurst === undefined ? undefined : { requestBurst }),
 			openMetrics,
 			pools: { stream_ops: maxConcurrentStreamOps },
 			log,

@@ -56,6 +56,8 @@ const PASSED_ON = [
 	"openMetrics",
 	"docs",
 	"pools",
+	"requestsPerSecond",
+	"requestBurst",
 	"maxConnections",
 	"requestTimeoutMs",
 	"keepAliveMs",

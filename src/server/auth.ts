@@ -6,6 +6,7 @@ import { DUTIES, type Duty } from "../kernel/timers.ts";
 import { ROLES, type Role } from "./access.ts";
 import { configError } from "./config-error.ts";
 import type { ServerCaller, ServerOptions, TokenEntry } from "./options.ts";
+import { limitOf, MAX_RATE, RequestRate } from "./request-rate.ts";
 
 /** Who a request comes from, and the interface as they see it. */
 export interface Principal {
@@ -14,6 +15,8 @@ export interface Principal {
 	/** What its token is bound to, if it is. */
 	namespace?: string;
 	backend: Calls;
+	/** Counts its requests, if they are limited. */
+	rate?: RequestRate;
 	/** Whether a name is that of somebody else whose actions this one's tenant may see in its events. */
 	isTaken(name: string): boolean;
 }
@@ -42,26 +45,32 @@ export class TokenBook {
 	readonly #entries: { hash: Buffer; principal: Principal }[];
 	readonly #local: Principal | undefined;
 
-	constructor({ adminToken, tokens = [], backendFor }: ServerOptions) {
+	constructor({ adminToken, tokens = [], backendFor, engine, ...forAll }: ServerOptions) {
+		const now = () => engine.clock.monotonic();
+		const rateOf = (own: Partial<TokenEntry>): Pick<Principal, "rate"> => {
+			const limit = limitOf(own, forAll);
+			return limit ? { rate: new RequestRate(limit, now) } : {};
+		};
 		const entries: TokenEntry[] = tokens.map(checked);
 		if (adminToken !== undefined) {
 			if (adminToken.length < 16) throw configError("adminToken", "must be at least 16 characters long");
 			entries.push({ name: "admin", role: "admin", hash: digest(adminToken).toString("hex") });
 		}
 		refuseDoubles(entries);
-		this.#entries = entries.map(({ name, role, namespace, hash }) => ({
+		this.#entries = entries.map(({ name, role, namespace, hash, ...own }) => ({
 			hash: Buffer.from(hash, "hex"),
 			principal: {
 				name,
 				role,
 				...(namespace === undefined ? undefined : { namespace }),
 				backend: backendFor(principalOf(name, namespace)),
+				...rateOf(own),
 				isTaken: (other) => other !== name && this.#isTaken(other, namespace),
 			},
 		}));
 		if (entries.length === 0) {
 			const backend = backendFor(principalOf("local"));
-			this.#local = { name: "local", role: "admin", backend, isTaken: () => false };
+			this.#local = { name: "local", role: "admin", backend, ...rateOf({}), isTaken: () => false };
 		}
 	}
 
@@ -134,6 +143,11 @@ function checked(entry: TokenEntry, n: number): TokenEntry {
 		throw configError(`${at}.hash`, "must be a SHA-256 as 64 hex digits");
 	if (namespace !== undefined && !NAMESPACE.test(namespace)) {
 		throw configError(`${at}.namespace`, "must be 1 to 64 characters of A-Z a-z 0-9 . _ -");
+	}
+	for (const field of ["requestsPerSecond", "requestBurst"] as const) {
+		const value = entry[field];
+		if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= MAX_RATE))
+			throw configError(`${at}.${field}`, `must be an integer from 1 to ${MAX_RATE}, got ${String(value)}`);
 	}
 	return entry;
 }

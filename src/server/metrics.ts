@@ -95,6 +95,9 @@ export class ServerMetrics implements EngineObserver {
 		"Partitions passed over because they could not be read",
 	);
 	readonly #cut = this.#counter("connections_cut_total", "Connections cut off because their answer was not read");
+	readonly #refusedByRate = this.#counter("requests_over_rate_total", "Requests refused by the rate of their token", [
+		"token",
+	]);
 	readonly #connections = this.#gauge("connections", "Connections open now");
 	readonly #faults = this.#counter("faults_total", "Faults the engine survived");
 	readonly #lanes = new Set<string>();
@@ -169,6 +172,10 @@ export class ServerMetrics implements EngineObserver {
 
 	cutConnection(): void {
 		this.#cut.inc();
+	}
+
+	refusedByRate(token: string): void {
+		this.#refusedByRate.inc({ token });
 	}
 
 	batch({ units, lost, ms }: BatchReport): void {

@@ -14,6 +14,10 @@ export interface TokenEntry {
 	namespace?: string;
 	/** SHA-256 of the token as 64 hex digits. */
 	hash: string;
+	/** Requests it may send per second to this server, instead of the server's `requestsPerSecond`. */
+	requestsPerSecond?: number;
+	/** How many of them may come at once after a pause (twice its rate). */
+	requestBurst?: number;
 }
 
 /** On whose behalf a call is made. */
@@ -34,6 +38,10 @@ export interface ServingOptions {
 	docs?: boolean;
 	/** Most calls of a kind that may wait at the same time, by pool (1024; 64 reads of streams, 4 large bodies, 2 backups). */
 	pools?: Partial<Record<PoolName, number>>;
+	/** Requests that each token may send per second; more are refused (no limit). */
+	requestsPerSecond?: number;
+	/** How many of them may come at once after a pause (twice the rate). */
+	requestBurst?: number;
 	/** Most open connections (8192). */
 	maxConnections?: number;
 	/** How long a request may take to arrive and to be answered (30000); a wait it asks for comes on top. */

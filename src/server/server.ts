@@ -8,6 +8,7 @@ import { silentLog } from "./log.ts";
 import { ServerMetrics } from "./metrics.ts";
 import type { RunningServer, ServerOptions } from "./options.ts";
 import { makePools } from "./pools.ts";
+import { MAX_RATE } from "./request-rate.ts";
 import type { ServerContext } from "./server-context.ts";
 import { closeGracefully } from "./shutdown.ts";
 import { VERSION } from "./version.ts";
@@ -80,6 +81,8 @@ async function listen(app: Awaited<ReturnType<typeof makeApp>>["app"], host: str
 function checkSettings(options: ServerOptions): void {
 	whole("port", options.port, 0, 65_535);
 	whole("maxConnections", options.maxConnections, 1, 1_000_000);
+	whole("requestsPerSecond", options.requestsPerSecond, 1, MAX_RATE);
+	whole("requestBurst", options.requestBurst, 1, MAX_RATE);
 	whole("requestTimeoutMs", options.requestTimeoutMs, 1, 3_600_000);
 	whole("keepAliveMs", options.keepAliveMs, 0, 3_600_000);
 	whole("unreadMs", options.unreadMs, 1, 3_600_000);

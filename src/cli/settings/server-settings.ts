@@ -1,6 +1,7 @@
 import { SECRET_ALLOWED, SECRET_HEX } from "../../contract/keys.ts";
 import { PUBLIC_URL_ALLOWED, publicUrl } from "../../contract/public-url.ts";
 import { LISTEN_ALLOWED, listenAddress } from "../../hosting/listen-address.ts";
+import { MAX_RATE } from "../../server/request-rate.ts";
 import { isStoreUrl, STORE_URLS } from "../../store/open.ts";
 import { shownUrl } from "../../store/shown-url.ts";
 import type { Setting } from "./setting.ts";
@@ -42,7 +43,7 @@ export const SERVER_SETTINGS = {
 	tokens: {
 		env: "FF_API_TOKENS_FILE",
 		flag: "--tokens-file <path>",
-		about: "a JSON file of tokens, each with its hash, name, role and optionally a namespace",
+		about: "a JSON file of tokens, each with its hash, name, role and optionally a namespace and a rate",
 		allowed: "must name a readable file",
 		parse: readTokensFile,
 	},
@@ -113,6 +114,20 @@ export const SERVER_SETTINGS = {
 		byDefault: "64",
 		allowed: "must be an integer from 1 to 1000000",
 		parse: wholeNumber(1, 1_000_000),
+	},
+	requestsPerSecond: {
+		env: "FF_REQUESTS_PER_SECOND",
+		flag: "--requests-per-second <count>",
+		about: "how many requests per second each token may send; more are refused. No limit by default",
+		allowed: "must be an integer from 1 to 1000000",
+		parse: wholeNumber(1, MAX_RATE),
+	},
+	requestBurst: {
+		env: "FF_REQUEST_BURST",
+		flag: "--request-burst <count>",
+		about: "how many of them may come at once after a pause; twice the rate by default",
+		allowed: "must be an integer from 1 to 1000000",
+		parse: wholeNumber(1, MAX_RATE),
 	},
 	corsOrigins: {
 		env: "FF_CORS_ORIGINS",

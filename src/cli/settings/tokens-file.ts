@@ -5,7 +5,12 @@ import { Type } from "../../contract/schema.ts";
 import { shape } from "../../contract/validate.ts";
 import { ROLES } from "../../server/access.ts";
 import type { TokenEntry } from "../../server/options.ts";
+import { MAX_RATE } from "../../server/request-rate.ts";
 import { SettingError } from "./setting.ts";
+
+const ENTRY = "{hash, name, role, namespace?, requestsPerSecond?, requestBurst?}";
+
+const rate = Type.Integer({ minimum: 1, maximum: MAX_RATE, allowed: `must be an integer from 1 to ${MAX_RATE}` });
 
 const entry = Type.Object(
 	{
@@ -16,8 +21,10 @@ const entry = Type.Object(
 		name,
 		role: Type.Enum([...ROLES], { allowed: `must be one of ${ROLES.join(", ")}` }),
 		namespace: Type.Optional(namespace),
+		requestsPerSecond: Type.Optional(rate),
+		requestBurst: Type.Optional(rate),
 	},
-	{ additionalProperties: false, allowed: "must be {hash, name, role, namespace?}" },
+	{ additionalProperties: false, allowed: `must be ${ENTRY}` },
 );
 
 const file = shape(
@@ -25,7 +32,7 @@ const file = shape(
 		{
 			tokens: Type.Array(entry, {
 				minItems: 1,
-				allowed: "must be a list of at least one {hash, name, role, namespace?}",
+				allowed: `must be a list of at least one ${ENTRY}`,
 			}),
 		},
 		{ additionalProperties: false },

@@ -10,6 +10,7 @@ import type { Audit } from "../audit.ts";
 import { type Principal, refuseOtherRoles, type TokenBook } from "../auth.ts";
 import { CONTROL_LIMIT } from "../bodies.ts";
 import { holdLargeBodies, LARGE_BODY } from "../large-bodies.ts";
+import type { ServerMetrics } from "../metrics.ts";
 import { refuseQuery } from "../query.ts";
 import type { ServerContext } from "../server-context.ts";
 
@@ -85,6 +86,7 @@ export function addRoutes(
 					if (roles !== OPEN) {
 						if (context.closing) throw new FlowFabricError("shutting_down");
 						request.principal = tokens.principalOf(request);
+						refuseTooOften(request.principal, metrics);
 						refuseOtherRoles(request.principal, roles);
 					}
 					if (!route.query) refuseQuery(request.query);
@@ -100,6 +102,13 @@ export function addRoutes(
 			handler: route.audit === undefined ? handle : audited(handle, route.audit, context),
 		});
 	}
+}
+
+/** Before anything of the body is read: whoever asks too often costs no more than being told so. */
+function refuseTooOften({ name, rate }: Principal, metrics: ServerMetrics): void {
+	if (!rate || rate.take()) return;
+	metrics.refusedByRate(name);
+	throw rate.refusal(name);
 }
 
 /** Who may call a route. */
