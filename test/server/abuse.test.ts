@@ -67,6 +67,7 @@ afterEach(async () => {
 
 describe.each(beds)("$name", ({ name, open }: BedRow) => {
 	test(`${REQUESTS} hostile requests stop nobody`, { timeout: 300_000 + REQUESTS * 30 }, async () => {
+		process.stdout.write(`hostile run on ${name}: seed ${SEED}\n`);
 		bed = await open();
 		const errors: string[] = [];
 		server = new Child("server-program", { store: bed.url, tokens } satisfies ServerOrder, ["--expose-gc"]);
@@ -109,8 +110,14 @@ describe.each(beds)("$name", ({ name, open }: BedRow) => {
 
 /** Sends some attacks, and ends early when the neighbour's work fails. */
 async function wave(wave: Wave): Promise<WaveReport> {
-	const report = attackers?.ask(wave, (said: WaveReport) => said);
-	return Promise.race([report as Promise<WaveReport>, neighbour?.failure.then(() => report) as Promise<WaveReport>]);
+	const report = (attackers as Child).ask(wave, (said: WaveReport) => said);
+	try {
+		return await Promise.race([report, neighbour?.failure.then(() => report) as Promise<WaveReport>]);
+	} catch (error) {
+		// Work fails also because the server is gone, and then that is what is to be told.
+		await ask("connections");
+		throw error;
+	}
 }
 
 function ask<Q extends "memory" | "loop" | "connections">(what: Q): Promise<ServerAnswers[Q]> {

@@ -128,6 +128,7 @@ export class Neighbour {
 		const tail = await latencies.of("tail", this.#tail(`/v1/executions/${id}/attempts/${attempt.index}/stream/tail`));
 		const text = `frame ${n}`;
 		const heard = tail.heard(text);
+		heard.catch(() => {});
 		const appended = performance.now();
 		await latencies.of(
 			"frames",
