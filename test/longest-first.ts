@@ -1,7 +1,7 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Suites that take longest. Begun last, one of them would run on by itself while the other worker has nothing to do. */
-const LONGEST = [/simulation\.test/, /public\.test/, /faults/, /storm\.test/, /public-valkey/];
+const LONGEST = [/abuse\.test/, /simulation\.test/, /public\.test/, /faults/, /storm\.test/, /public-valkey/];
 
 const rank = ({ moduleId }: TestSpecification): number => {
 	const place = LONGEST.findIndex((name) => name.test(moduleId));

@@ -55,7 +55,7 @@ export function lineOf({ store, seed, requests, report, shares, jobs, before, af
 		`routes that refused everything: ${neverDone.length > 0 ? neverDone.join(", ") : "none"}`,
 		`the neighbour did ${jobs} jobs, p99 in ms undisturbed → attacked: ${felt}`,
 		`memory ${rounded(before.liveMb)} → ${rounded(after.liveMb)} MB live, ${Math.round(before.residentMb)} → ${Math.round(after.residentMb)} MB resident`,
-		`event loop p99.9 ${rounded(loop.p999Ms)} ms of ${loop.turns} turns, longest ${worst}`,
+		`event loop p99.9 ${rounded(loop.p999Ms)} ms of ${loop.turns} turns, longest ${worst}, longest stall with parsing ${rounded(loop.stallMs)} ms`,
 	].join("; ");
 }
 

@@ -35,6 +35,7 @@ export class Striker {
 	strike({ method, path, headers, body }: Request): Promise<Answer> {
 		return new Promise((resolve, reject) => {
 			const bytes = body === undefined ? undefined : Buffer.from(body);
+			let isAnswered = false;
 			const call = send(
 				{
 					agent: this.#agent,
@@ -45,6 +46,7 @@ export class Striker {
 					headers: bytes ? { ...headers, "content-length": String(bytes.length) } : headers,
 				},
 				(response) => {
+					isAnswered = true;
 					const chunks: Buffer[] = [];
 					let length = 0;
 					const { statusCode: status = 0, headers: answered } = response;
@@ -63,7 +65,12 @@ export class Striker {
 					response.on("end", done);
 				},
 			);
-			call.on("error", reject);
+			call.on("error", (error: NodeJS.ErrnoException) => {
+				// The server closed an idle connection just when it was used again: it has not seen the request.
+				const isUnseen = call.reusedSocket && error.code === "ECONNRESET" && !isAnswered;
+				if (isUnseen) resolve(this.strike({ method, path, headers, body }));
+				else reject(error);
+			});
 			call.end(bytes);
 		});
 	}
