@@ -1,8 +1,7 @@
-import { Writable } from "node:stream";
-import pretty from "pino-pretty";
 import { FlowFabricError } from "../contract/errors.ts";
 import { type Fault, wordsOf } from "../engine/fault-log.ts";
 import { makeLog, type ServerLog } from "../server/log.ts";
+import { prettyLines } from "../server/pretty-log.ts";
 import { StoreError } from "../store/port.ts";
 import type { LOG_FORMATS, LOG_LEVELS } from "./settings/server-settings.ts";
 import type { Output } from "./terminal.ts";
@@ -18,14 +17,7 @@ export function logTo(output: Output, { logLevel, logFormat }: LogSettings): Ser
 	if (logFormat === "json" || (logFormat === undefined && !output.isTTY)) {
 		return makeLog({ level: logLevel, write: (line) => void output.write(line) });
 	}
-	const destination = new Writable({
-		write(chunk: Uint8Array, _encoding, done) {
-			output.write(chunk);
-			done();
-		},
-	});
-	const readable = pretty({ colorize: output.isTTY === true, ignore: "pid,hostname", sync: true, destination });
-	return makeLog({ level: logLevel, write: (line) => void readable.write(line) });
+	return makeLog({ level: logLevel, write: prettyLines((text) => void output.write(text), output.isTTY === true) });
 }
 
 /** What an engine tells of faults, as log lines. Only a mistake of the program itself is shown with where it was made. */

@@ -120,7 +120,9 @@ export function makeProgram(context: CommandContext): Command {
 		.configureHelp({ showGlobalOptions: false })
 		.configureOutput({
 			writeOut: (text) => context.terminal.write(text),
-			writeErr: (text) => context.terminal.note(text.trimEnd()),
+			writeErr(text) {
+				for (const line of text.trimEnd().split("\n")) context.terminal.note(line);
+			},
 			outputError: () => {},
 			getOutHelpWidth: () => context.terminal.columns ?? 100,
 			getErrHelpWidth: () => 100,

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { styleText } from "node:util";
-import { cutText, harmless, textWidth, wrapText } from "./format/text.ts";
+import { cutText, harmless, oneLine, textWidth, wrapText } from "./format/text.ts";
 
 /** The part of a stream that the command line needs; a test gives its own. */
 export interface Output {
@@ -81,7 +81,9 @@ export class Terminal {
 		return this.isTTY && !this.fullIds;
 	}
 
-	/** One line, or several; whatever users wrote in it is harmless. A terminal gets it wrapped at words. */
+	/**
+	 * One line: whatever users wrote in it is harmless, and begins no other line. A terminal gets it wrapped at words.
+	 */
 	print(line = "", { hang }: { hang?: number } = {}): void {
 		this.#put(this.#out, this.wrapped(line, hang).join("\n"));
 	}
@@ -107,6 +109,7 @@ export class Terminal {
 		this.#put(this.#out, JSON.stringify(value));
 	}
 
+	/** A line beside the answers. */
 	note(line: string): void {
 		const columns = this.#err.isTTY ? (this.#err.columns ?? DEFAULT_COLUMNS) : undefined;
 		this.#put(this.#err, wrapped(line, columns).join("\n"));
@@ -115,14 +118,14 @@ export class Terminal {
 	/** Asks for an answer in the same line. */
 	ask(question: string): void {
 		this.#hideStatus();
-		this.#err.write(coloured(harmless(question)));
+		this.#err.write(coloured(oneLine(question)));
 	}
 
 	/** The line at the bottom that is written over again and again; only for a person. */
 	status(text: string): void {
 		if (!this.moves) return;
 		this.#hideStatus();
-		this.#status = cutText(harmless(text), (this.#err.columns ?? DEFAULT_COLUMNS) - 1);
+		this.#status = cutText(oneLine(text), (this.#err.columns ?? DEFAULT_COLUMNS) - 1);
 		this.#showStatus();
 	}
 
@@ -157,10 +160,9 @@ const coloured = (text: string): string => text.replaceAll(OWN_ESCAPE, ESCAPE);
 const shownWidth = (text: string): number => textWidth(text.replace(OWN_COLOUR, ""));
 
 function wrapped(text: string, columns: number | undefined, hang?: number): string[] {
-	const lines = text.split("\n");
-	if (columns === undefined) return lines;
-	const how = { widthOf: shownWidth, ...(hang === undefined ? undefined : { hang }) };
-	return lines.flatMap((line) => wrapText(line, columns, how));
+	const line = oneLine(text);
+	if (columns === undefined) return [line];
+	return wrapText(line, columns, { widthOf: shownWidth, ...(hang === undefined ? undefined : { hang }) });
 }
 
 function wantsColours(output: Output, env: Environment): boolean {

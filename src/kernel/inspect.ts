@@ -11,6 +11,9 @@ export interface RecordFault {
 	problem: string;
 }
 
+/** A store gives no document where it has one that it cannot read. */
+const ON_DAMAGED_PAGE = "cannot be read from the store, which is damaged there";
+
 /** A stored document that is not what its key says. */
 export class UnreadableRecord extends Error {
 	override name = "UnreadableRecord";
@@ -28,7 +31,7 @@ export function readRecord(key: string, doc: string): object {
 	try {
 		record = decode(key, doc);
 	} catch {
-		throw new UnreadableRecord({ field: "", problem: "is not a JSON object" });
+		throw new UnreadableRecord({ field: "", problem: doc === "" ? ON_DAMAGED_PAGE : "is not a JSON object" });
 	}
 	if (!type) return record;
 	const { defaults } = type;

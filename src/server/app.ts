@@ -1,3 +1,4 @@
+import { createServer } from "node:http";
 import cors from "@fastify/cors";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import { Type } from "../contract/schema.ts";
@@ -7,6 +8,7 @@ import { guardAgainstBrowsers } from "./browser-guard.ts";
 import { serveDocsPage } from "./docs-page.ts";
 import { answerBadConnection, handleErrors, sendError, translated } from "./errors.ts";
 import { requestIds, setHeaders } from "./headers.ts";
+import { oneByOne } from "./one-by-one.ts";
 import { apiDocument } from "./openapi/document.ts";
 import type { ServerOptions } from "./options.ts";
 import { actionRoutes } from "./routes/actions.ts";
@@ -37,21 +39,27 @@ export async function makeApp(
 ): Promise<{ app: FastifyInstance; guarded: boolean }> {
 	const tokens = new TokenBook(options);
 	const requestTimeout = options.requestTimeoutMs ?? 30_000;
+	const settings = {
+		requestTimeout,
+		keepAliveTimeout: options.keepAliveMs ?? 72_000,
+		headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeout),
+		connectionsCheckingInterval: Math.min(1000, requestTimeout),
+		maxHeaderSize: MAX_HEADER_BYTES,
+		noDelay: true,
+	};
 	const app = fastify({
 		genReqId: requestIds(),
 		bodyLimit: BODY_LIMIT,
 		requestTimeout,
-		keepAliveTimeout: options.keepAliveMs ?? 72_000,
 		return503OnClosing: false,
 		forceCloseConnections: "idle",
 		exposeHeadRoutes: false,
 		routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-		http: {
-			headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeout),
-			connectionsCheckingInterval: Math.min(1000, requestTimeout),
-			maxHeaderSize: MAX_HEADER_BYTES,
-			noDelay: true,
-		},
+		serverFactory: (handle) =>
+			createServer(
+				settings,
+				oneByOne(handle, () => context.metrics.cutConnection()),
+			),
 		clientErrorHandler: answerBadConnection,
 		frameworkErrors: (error, request, reply) => void sendError(reply, translated(error, request)),
 	}) as unknown as FastifyInstance;

@@ -35,14 +35,16 @@ export function watchConnections(server: Server, { unreadMs, onCount, onCut }: C
 			watched.delete(socket);
 			onCount(watched.size);
 		});
-		if (!isCrowded && watched.size >= CROWDED * server.maxConnections) {
-			isCrowded = true;
-			server.closeIdleConnections();
-		}
+		if (!isCrowded) makeRoom();
 	});
+	/** Those that come within a second find room made once: to look at every connection for each new one would take long. */
+	const makeRoom = () => {
+		isCrowded = watched.size >= CROWDED * server.maxConnections;
+		if (isCrowded) server.closeIdleConnections();
+	};
 	const check = () => {
 		const now = performance.now();
-		isCrowded = false;
+		makeRoom();
 		for (const [socket, state] of watched) {
 			const { sent, since } = state;
 			state.sent = socket.bytesWritten - socket.writableLength;

@@ -1,4 +1,6 @@
 import pino, { type Logger } from "pino";
+import { harmless } from "../contract/harmless-text.ts";
+import { prettyLines } from "./pretty-log.ts";
 
 /** A pino logger. */
 export type ServerLog = Logger;
@@ -23,12 +25,18 @@ export interface LogOptions {
 	write?: (line: string) => void;
 }
 
-/** A logger for a server; it shows no tokens. */
+/** A logger for a server; it shows no tokens, and nothing that others wrote does harm in its lines. */
 export function makeLog({ level = "info", pretty = false, write }: LogOptions = {}): ServerLog {
 	const options = { level, redact: { paths: SECRETS, censor: "[redacted]" } };
-	if (write) return pino(options, { write });
-	if (!pretty) return pino(options);
-	return pino({ ...options, transport: { target: "pino-pretty", options: { ignore: "pid,hostname" } } });
+	const put = pretty ? prettyLines(write ?? toScreen, !write && process.stdout.isTTY) : (write ?? toStandardOutput());
+	return pino(options, { write: (line) => put(harmless(line)) });
+}
+
+const toScreen = (text: string): void => void process.stdout.write(text);
+
+function toStandardOutput(): (line: string) => void {
+	const destination = pino.destination(1);
+	return (line) => destination.write(line);
 }
 
 export const silentLog = (): ServerLog => pino({ level: "silent" });

@@ -17,8 +17,12 @@ export interface StoredRecord {
 	key: string;
 	/** 0 when there is no such record. */
 	version: number;
+	/** Empty when there is one and the store cannot read it, as on a damaged page; its version is then of no use. */
 	doc: string;
 }
+
+/** The version of a record that the store has and cannot read: one that no commit ever gives. */
+export const UNREADABLE = Number.MAX_SAFE_INTEGER;
 
 /** A key stands in a queue at most once; an entry is removed by naming it with the score it has. */
 export interface IndexEntry {
@@ -225,6 +229,7 @@ export interface Store {
 	/** Whether other processes may have it open too: engines then tell each other that they are there. */
 	readonly shared: boolean;
 	read(partition: number, keys: readonly string[]): Promise<Timed & { records: StoredRecord[] }>;
+	/** Undefined for what is not there; among several, also for what the store cannot read. */
 	readBlobs(partition: number, keys: readonly string[]): Promise<Timed & { blobs: (Uint8Array | undefined)[] }>;
 	/** The first entries of a queue, ascending by score then key (by the store's own order of characters beyond ASCII). */
 	first(

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import { namesOf, refuseUnknownOptions } from "../contract/option-names.ts";
-import { type Logger, quietLogger } from "./logger.ts";
+import { type Logger, plainLogger, quietLogger } from "./logger.ts";
 
 /** What a worker offers and how it works; defaults stand in parentheses. */
 export interface WorkerOptions {
@@ -64,7 +64,7 @@ export function settleOptions(options: WorkerOptions): SettledOptions {
 		workerId: options.workerId ?? "worker",
 		graceMs,
 		handleSignals: options.handleSignals ?? true,
-		log: options.log ?? quietLogger,
+		log: options.log ? plainLogger(options.log) : quietLogger,
 		clock: options.clock ?? systemClock,
 	};
 }

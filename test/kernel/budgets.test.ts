@@ -119,6 +119,21 @@ describe("a report", () => {
 		expect(budget()).toMatchObject({ breachCount: 3, breach: { number: 3, dimension: "calls" } });
 	});
 
+	it("that was refused pauses holders; if the budget was raised meanwhile, they go on as soon as all have been told", () => {
+		const { report, patch, partition, budget } = stage({ onHard: "suspend" });
+		report({ tokens: 101 });
+		patch({ dimensions: { tokens: { hard: 1000 } } }, NOW + 1);
+		partition.run({ op: "breachTold", ...NAME, number: 1 }, NOW + 2);
+		expect(budget()).toMatchObject({ breach: null, waitersAt: NOW + 2, releaseAt: NOW + 2 });
+	});
+
+	it("that was refused pauses holders; if the budget still refuses, they are looked at later", () => {
+		const { report, partition, budget } = stage({ onHard: "suspend" });
+		report({ tokens: 101 });
+		partition.run({ op: "breachTold", ...NAME, number: 1 }, NOW + 2);
+		expect(budget()?.releaseAt).toBeGreaterThan(NOW + 1000);
+	});
+
 	it("tells the first soft limit it passes, in the order the budget names them, and counts all the same", () => {
 		const { report, budget } = stage({ dimensions: { a: { soft: 10 }, b: { soft: 1, hard: 50 } } });
 		expect(report({ a: 10, b: 1 })).toMatchObject({ outcome: "ok" });

@@ -110,6 +110,22 @@ it("a reader counts what is younger than the window, though nobody has trimmed i
 	expect(counted(NOW + 1199)).toBe(0);
 });
 
+it("an admission that is given back after it has left the window takes out nobody else's", () => {
+	const { partition, admit, quota } = stage();
+	const giveBack = (holdId: string, at: number) => {
+		const messages = [{ executionId: "ex_1", holdId, message: "unused" as const }];
+		partition.run({ op: "takeBack", guard: GUARD, messages }, at);
+	};
+	for (const [holdId, at] of Object.entries({ le_1: 0, le_2: 2000, le_3: 2001 })) admit(holdId, NOW + at);
+	giveBack("le_1", NOW + 2002);
+	expect(quota()?.window).toEqual([
+		[NOW + 2000, 1],
+		[NOW + 2001, 1],
+	]);
+	giveBack("le_2", NOW + 2003);
+	expect(quota()?.window).toEqual([[NOW + 2001, 1]]);
+});
+
 it("a refusal speaks for others that the same call finds, but not after the engine stood still", () => {
 	const { partition } = stage();
 	const executionId = `ex_${"1".padStart(32, "0")}_1`;

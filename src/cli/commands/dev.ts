@@ -66,7 +66,8 @@ export function addDev(program: Command, context: CommandContext): void {
 		});
 		if (flags.json) return;
 		const keeps = !settings.store.startsWith("memory:");
-		terminal.print(`\nStopped.${keeps ? " Nothing that was accepted is lost: start it again and it goes on." : ""}`);
+		terminal.print();
+		terminal.print(`Stopped.${keeps ? " Nothing that was accepted is lost: start it again and it goes on." : ""}`);
 	});
 	examples(command, ["flowfabric dev", "flowfabric dev --store memory: --listen 127.0.0.1:0"]);
 }
@@ -78,7 +79,8 @@ async function showHistory(ff: FlowFabric<DemoKinds>, id: string, show: DemoShow
 }
 
 function printHead(terminal: Terminal, { store }: ServerSettings, { address }: Hosted): void {
-	terminal.print(`${terminal.style("bold", `FlowFabric ${VERSION}`)} with a worker and sample work\n`);
+	terminal.print(`${terminal.style("bold", `FlowFabric ${VERSION}`)} with a worker and sample work`);
+	terminal.print();
 	printFields(terminal, [
 		["server", address],
 		["API docs", `${address}/docs`],
@@ -90,13 +92,16 @@ function printHead(terminal: Terminal, { store }: ServerSettings, { address }: H
 function printTail(terminal: Terminal, address: string, guarded: boolean): void {
 	const header = guarded ? ' -H "authorization: Bearer $FF_TOKEN"' : "";
 	const flags = address === "http://127.0.0.1:9090" ? "" : ` --url ${address}`;
-	terminal.print(`
-${terminal.style("bold", "Try it")} in another terminal; the worker here knows greet, flaky and slow:
-
-  curl -s ${address}/v1/executions${header} -H "content-type: application/json" -d '{"kind": "greet", "input": {"name": "you"}}'
-  curl -s "${address}/v1/executions?limit=5"${header}
-  npx flowfabric submit slow '{"steps": 20}' --wait${flags}
-  npx flowfabric list${flags}
-
-Ctrl-C stops it.`);
+	for (const line of [
+		"",
+		`${terminal.style("bold", "Try it")} in another terminal; the worker here knows greet, flaky and slow:`,
+		"",
+		`  curl -s ${address}/v1/executions${header} -H "content-type: application/json" -d '{"kind": "greet", "input": {"name": "you"}}'`,
+		`  curl -s "${address}/v1/executions?limit=5"${header}`,
+		`  npx flowfabric submit slow '{"steps": 20}' --wait${flags}`,
+		`  npx flowfabric list${flags}`,
+		"",
+		`Ctrl-C stops it.`,
+	])
+		terminal.print(line);
 }

@@ -5,11 +5,13 @@ import { readWholeFlow } from "../../engine/flows/whole-flow.ts";
 import { auditFlow } from "../../kernel/flows/auditing.ts";
 import { kernel } from "../../kernel/kernel.ts";
 import { recordTypeOf } from "../../kernel/record-types.ts";
-import type { Store } from "../../store/port.ts";
+import { type Store, StoreError } from "../../store/port.ts";
+import { allRecords } from "../../store/scanning.ts";
 import { checkStream } from "./stream-check.ts";
 import { count, emptyTally, MOST_SAMPLES, type Tally } from "./tally.ts";
 
 const PROGRESS_STEP = 500;
+const RECORDS_PER_PAGE = 500;
 
 export interface FoundEntry extends DriftedEntry {
 	partition: number;
@@ -35,6 +37,8 @@ export interface Audit {
 	flows: number;
 	/** What of streams and flows is not as it should be: how often, and some of it. */
 	damage: { count: number; samples: string[] };
+	/** What could not be looked over, and why. */
+	unread: string[];
 }
 
 /** Reads every record and every index entry, a page at a time; with a mender also puts right what differs. */
@@ -47,11 +51,38 @@ export async function auditStore(store: Store, repair: boolean, onProgress: (loo
 		frames: 0,
 		flows: 0,
 		damage: { count: 0, samples: [] },
+		unread: [],
 	};
 	const mender = repair ? new IndexMender(`doctor ${randomUUID()}`) : undefined;
-	for (let partition = 0; partition < store.partitions; partition++)
-		await auditPartition(store, partition, mender, audit, onProgress);
+	for (let partition = 0; partition < store.partitions; partition++) {
+		const before = structuredClone(audit.tally);
+		const isWhole = await unlessDamaged(audit, `all of partition ${partition}`, () =>
+			auditPartition(store, partition, mender, audit, onProgress),
+		);
+		if (isWhole) continue;
+		audit.tally = before;
+		await unlessDamaged(audit, `more records of partition ${partition}`, () =>
+			tallyPartition(store, partition, audit.tally),
+		);
+	}
 	return audit;
+}
+
+/** Where the store is damaged the rest is still looked over; false then. */
+async function unlessDamaged({ unread }: Audit, what: string, look: () => Promise<void>): Promise<boolean> {
+	try {
+		await look();
+		return true;
+	} catch (error) {
+		if (!(error instanceof StoreError) || error.code !== "store_corrupt") throw error;
+		unread.push(`could not look over ${what}: ${error.message}`);
+		return false;
+	}
+}
+
+/** Only the records: they tell what is left, and what is lost, where the index cannot be read. */
+async function tallyPartition(store: Store, partition: number, tally: Tally): Promise<void> {
+	for await (const { key, doc } of allRecords(store, partition, RECORDS_PER_PAGE)) count(tally, partition, key, doc);
 }
 
 async function auditPartition(

@@ -14,7 +14,7 @@ export async function examineStore({ terminal }: CommandContext, url: string, re
 		terminal.status("checking the store itself");
 		const checkUp = await store.checkUp?.();
 		const audit = await auditStore(store, repair, (looked) => terminal.status(`${looked} records looked over`));
-		const { tally, indexEntries, drift, mended, frames, flows, damage } = audit;
+		const { tally, indexEntries, drift, mended, frames, flows, damage, unread } = audit;
 		return {
 			facts: {
 				store: withoutPassword(url),
@@ -35,6 +35,7 @@ export async function examineStore({ terminal }: CommandContext, url: string, re
 			},
 			problems: [
 				...(checkUp?.problems ?? []),
+				...unread,
 				...(await timeProblems(store)),
 				...corruptProblems(tally),
 				...damage.samples.map(oneLine),

@@ -1,24 +1,6 @@
-/**
- * Text as a terminal shows it: made harmless, measured in columns, cut and wrapped. What users wrote goes through here
- * and nowhere else.
- */
+export { harmless, oneLine } from "../../contract/harmless-text.ts";
 
-/**
- * Control characters but line ends and tabs, and characters that turn the direction of what follows or hide: the first
- * move the cursor and colour the screen, the others make a line read as something it is not.
- */
-const HARMFUL =
-	// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for
-	/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
-
-/** `\u001b` in place of the character itself. JSON reads it as the same character. */
-const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-
-/** Everything that could do harm on a screen, written out; lines stay lines. */
-export const harmless = (text: string): string => text.replaceAll("\r\n", "\n").replace(HARMFUL, escaped);
-
-/** The same in one line: line ends and tabs become spaces. */
-export const oneLine = (text: string): string => harmless(text).replace(/[\n\t]+/g, " ");
+/** Text as a terminal shows it: measured in columns, cut and wrapped. */
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 

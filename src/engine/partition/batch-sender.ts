@@ -85,6 +85,7 @@ export class BatchSender {
 		const reply = await this.#send(batch, drafts);
 		this.committing -= 1;
 		if (!reply) return [];
+		if (reply === "apart") return this.#commitApart(drafts, at);
 		if (reply instanceof Error) return this.#commitRest(drafts, at, reply);
 		if (reply.results.length === 0) {
 			if (at > reply.time) line.time.stall();
@@ -98,8 +99,8 @@ export class BatchSender {
 		return this.#settle(drafts, reply, clock.monotonic() - sentAt);
 	}
 
-	/** An error when the batch might be taken without what starts work. */
-	async #send(batch: Batch, drafts: UnitDraft[]): Promise<CommitReply | Error | undefined> {
+	/** An error when the batch might be taken without what starts work, `apart` when its units might be one by one. */
+	async #send(batch: Batch, drafts: UnitDraft[]): Promise<CommitReply | Error | "apart" | undefined> {
 		const { line } = this.#options;
 		let inDoubt = false;
 		const writes = batch.units.some(hasWrites);
@@ -112,6 +113,8 @@ export class BatchSender {
 			} catch (error) {
 				inDoubt ||= !(error instanceof StoreError) || error.applied === "unknown";
 				const hopeless = error instanceof StoreError && !error.passing;
+				const isDamage = hopeless && error.code === "store_corrupt";
+				if (isDamage && !inDoubt && drafts.length > 1) return "apart";
 				if (hopeless) this.#options.onRefused(error);
 				if (hopeless && !inDoubt && batch.startsWork) return storeRefusal(error);
 				if (writes) line.refused();
@@ -128,6 +131,13 @@ export class BatchSender {
 				await line.pause(tries);
 			}
 		}
+	}
+
+	/** A damaged page is met by few: by halves and halves again it is found out by whom, and the others are committed. */
+	async #commitApart(drafts: UnitDraft[], at: number): Promise<Running[]> {
+		const half = Math.ceil(drafts.length / 2);
+		const first = await this.commit(drafts.slice(0, half), at);
+		return [...first, ...(await this.commit(drafts.slice(half), at))];
 	}
 
 	/** Where there is no room what starts work is refused, and with it all that it was sent with: the rest goes by itself. */

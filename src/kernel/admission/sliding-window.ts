@@ -98,9 +98,12 @@ export function clearWindow(tx: Tx, quota: QuotaRecord): QuotaRecord {
 
 const keep = (entries: readonly WindowEntry[], until: number): WindowEntry[] => entries.filter(([at]) => at > until);
 
-/** Moments may have been joined by another limit when it was admitted: then the next later one stands for it. */
+/**
+ * A moment that is not there has left the window, or was joined with another under an earlier limit. Nothing is taken out
+ * then: a later moment is somebody else's.
+ */
 function without(entries: readonly WindowEntry[], at: number): WindowEntry[] {
-	const place = entries.findIndex(([each]) => each >= at);
+	const place = entries.findIndex(([each]) => each === at);
 	return entries.flatMap(([each, count], n): WindowEntry[] => {
 		if (n !== place) return [[each, count]];
 		return count > 1 ? [[each, count - 1]] : [];

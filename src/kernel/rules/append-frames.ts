@@ -16,7 +16,7 @@ import {
 } from "../records/stream.ts";
 import { encodeChunk, frameId, type PlacedFrame } from "../streams/chunks.ts";
 import { addChunk, DEFAULT_MAX_FRAMES, logOf, mostOf, rateWith, trim, withLog } from "../streams/keeping.ts";
-import { type Json, mergePatch } from "../streams/merge-patch.ts";
+import { type Json, mergePatches } from "../streams/merge-patch.ts";
 import { find, notFound, type Target } from "../target.ts";
 import type { Tx } from "../tx.ts";
 
@@ -110,8 +110,11 @@ function patched(
 	const patches = frames.filter(({ mode }) => mode === "summary");
 	if (patches.length === 0) return undefined;
 	const known = (stream.summary.total > 0 && tx.get(summaryKey(record.id, attempt))) || summaryDefaults;
-	let [document = null] = known.documents;
-	for (const { patch = {} } of patches) document = mergePatch(document, patch);
+	const [before = null] = known.documents;
+	const document = mergePatches(
+		before,
+		patches.map(({ patch = {} }) => patch),
+	);
 	return amend(known, { documents: [document], version: known.version + patches.length, updatedAt: now });
 }
 

@@ -1,4 +1,6 @@
 import { endAdmission } from "../admission/admitting.ts";
+import { asOf } from "../admission/budget-period.ts";
+import { budgetRefusal } from "../admission/budget-room.ts";
 import { refusing } from "../admission/waiting.ts";
 import { type Deed, ending, leaseEvent } from "../changing.ts";
 import type { Outcome } from "../outcome.ts";
@@ -126,8 +128,9 @@ export function breachTold(tx: Tx, { namespace, id, number }: BreachToldCommand,
 	const key = budgetKey(namespace, id);
 	const budget = tx.get(key);
 	if (budget?.breach?.number !== number) return { ok: true };
-	const told = amend(budget, { breach: null });
-	// What it paused waits for it from now on.
-	tx.put(key, budget.onHard === "suspend" ? refusing(told, now) : told);
+	const told = asOf(amend(budget, { breach: null }), now);
+	// What it paused waits for it from now on, and need not if the budget was raised or reset meanwhile.
+	const freeAt = budgetRefusal(told, undefined) ? undefined : now;
+	tx.put(key, budget.onHard === "suspend" ? refusing(told, now, freeAt) : told);
 	return { ok: true };
 }

@@ -148,10 +148,20 @@ async function answerTo(method, path, inputs, body) {
 			...(body === undefined ? undefined : { body }),
 		});
 		const text = await answer.text();
-		return `${answer.status} ${answer.statusText}\n\n${pretty(text)}`;
+		return `${answer.status} ${answer.statusText}\n\n${harmless(pretty(text))}`;
 	} catch (error) {
 		return String(error);
 	}
+}
+
+/** Characters that control, turn the direction of what follows, or hide. */
+const HARMFUL =
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for
+	/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/** Text with these written out, as JSON may write them. */
+function harmless(text) {
+	return text.replace(HARMFUL, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 function pretty(text) {

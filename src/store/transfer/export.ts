@@ -1,4 +1,4 @@
-import type { LoggedEvent, LogPosition, RecordFormat, Snapshot } from "../port.ts";
+import { type LoggedEvent, type LogPosition, type RecordFormat, type Snapshot, StoreError } from "../port.ts";
 import { allBlobKeys, allRecords } from "../scanning.ts";
 import type { Counts, Line } from "./line.ts";
 
@@ -24,6 +24,7 @@ export async function* exportStore(store: Exportable, { format, isLeftOut }: Exp
 	for (let partition = 0; partition < store.partitions; partition++) {
 		for await (const { key, doc } of allRecords(store, partition, RECORDS_PER_PAGE)) {
 			if (isLeftOut?.(key)) continue;
+			if (doc === "") throw unreadable(key, partition);
 			counts.records += 1;
 			yield text({ record: key, partition, doc });
 		}
@@ -38,6 +39,12 @@ export async function* exportStore(store: Exportable, { format, isLeftOut }: Exp
 		yield text({ event: owner, partition, log, ...(group === undefined ? undefined : { group }), at, body });
 	}
 	yield text({ end: counts });
+}
+
+/** An export that lacks something is worse than none: it would be taken for a backup. */
+function unreadable(key: string, partition: number): StoreError {
+	const message = `the record ${key} of partition ${partition} cannot be read; run \`flowfabric doctor\` on the store`;
+	return new StoreError(message, { applied: "no", code: "store_corrupt" });
 }
 
 const text = (line: Line): string => JSON.stringify(line);

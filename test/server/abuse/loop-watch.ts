@@ -8,9 +8,11 @@ const LONG_MS = 2;
 /** By then the observer has told of every collection. */
 const TOLD_MS = 1000;
 const WORST = 5;
+const TICK_MS = 5;
 
 interface Turn {
-	route: string;
+	/** Undefined for one that is not of a call. */
+	route: string | undefined;
 	began: number;
 	ended: number;
 	/** How long others had the core meanwhile, in milliseconds. */
@@ -22,6 +24,8 @@ export interface LoopFigures {
 	p50Ms: number;
 	p999Ms: number;
 	maxMs: number;
+	/** The longest time in which nobody at all had a turn, whatever was done in it: parsing counts too. */
+	stallMs: number;
 	/** The longest ones, and which call began them. */
 	worst: { route: string; ms: number }[];
 }
@@ -36,6 +40,7 @@ export class LoopWatch {
 	/** Calls whose turn is not over yet. */
 	#current: { route: string; began: number; inLine: number }[] = [];
 	#turns: Turn[] = [];
+	#stallMs = 0;
 	#worst: { route: string; ms: number }[] = [];
 	#pauses: { began: number; ended: number }[] = [];
 	#app: FastifyInstance | undefined;
@@ -56,6 +61,17 @@ export class LoopWatch {
 				this.#pauses.push({ began: startTime, ended: startTime + duration });
 		}).observe({ entryTypes: ["gc"] });
 		setInterval(() => this.#settle(performance.now() - TOLD_MS), TOLD_MS).unref();
+		this.#tick(performance.now(), msInLine());
+	}
+
+	#tick(began: number, inLine: number): void {
+		setTimeout(() => {
+			const ended = performance.now();
+			const now = msInLine();
+			if (ended - began >= TICK_MS + LONG_MS)
+				this.#turns.push({ route: undefined, began: began + TICK_MS, ended, stoodInLine: now - inLine });
+			this.#tick(ended, now);
+		}, TICK_MS).unref();
 	}
 
 	/** Connections that are open now. */
@@ -74,10 +90,12 @@ export class LoopWatch {
 			p50Ms: histogram.percentile(50) / 1000,
 			p999Ms: histogram.percentile(99.9) / 1000,
 			maxMs: histogram.max / 1000,
+			stallMs: this.#stallMs,
 			worst: this.#worst,
 		};
 		this.#histogram = createHistogram();
 		this.#worst = [];
+		this.#stallMs = 0;
 		return figures;
 	}
 
@@ -94,11 +112,16 @@ export class LoopWatch {
 
 	#settle(until: number): void {
 		const isTold = ({ ended }: { ended: number }) => ended < until;
-		for (const turn of this.#turns.filter(isTold))
-			this.#record(turn.route, turn.ended - turn.began - turn.stoodInLine - this.#pausedIn(turn));
+		for (const turn of this.#turns.filter(isTold)) this.#record(turn.route, this.#ownMs(turn));
 		this.#turns = this.#turns.filter((turn) => !isTold(turn));
 		const oldest = Math.min(until, ...this.#turns.map(({ began }) => began));
 		this.#pauses = this.#pauses.filter(({ ended }) => ended >= oldest);
+	}
+
+	/** Collecting garbage stands in line as all else does. */
+	#ownMs(turn: Turn): number {
+		const elapsed = turn.ended - turn.began;
+		return (elapsed - this.#pausedIn(turn)) * Math.max(0, 1 - turn.stoodInLine / elapsed);
 	}
 
 	#pausedIn({ began, ended }: Turn): number {
@@ -107,7 +130,11 @@ export class LoopWatch {
 		return ms;
 	}
 
-	#record(route: string, ms: number): void {
+	#record(route: string | undefined, ms: number): void {
+		if (route === undefined) {
+			this.#stallMs = Math.max(this.#stallMs, ms);
+			return;
+		}
 		this.#histogram.record(Math.max(1, Math.round(ms * 1000)));
 		if (ms < LONG_MS) return;
 		this.#worst.push({ route, ms: Math.round(ms) });

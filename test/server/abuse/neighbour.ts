@@ -18,7 +18,7 @@ export interface NeighbourTokens {
 /** Jobs done at the same time. */
 const AT_ONCE = 4;
 /** Between two jobs: an honest tenant does not use all that the server has. */
-const PAUSE_MS = 20;
+const PAUSE_MS = 100;
 const PATIENCE_MS = 20_000;
 
 /**

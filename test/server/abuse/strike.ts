@@ -14,7 +14,7 @@ export interface Request {
 }
 
 /** As much of an answer as is read: whoever asks for a backup of everything goes away early. */
-const ENOUGH = 4 * 1024 * 1024;
+const ENOUGH = 512 * 1024;
 
 /** Sends requests to one server over connections that are used again. */
 export class Striker {

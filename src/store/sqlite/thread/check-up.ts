@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { CheckUp } from "../../port.ts";
+import { orOnDamage } from "./damage.ts";
 import * as sql from "./schema.ts";
 
 const SYNCHRONOUS = ["OFF", "NORMAL", "FULL", "EXTRA"];
@@ -8,9 +9,6 @@ const MOST_PROBLEMS = 20;
 /** SQLite's own check of the whole file, and the settings that decide what survives a power cut. */
 export function checkUp(db: Database): CheckUp {
 	const pragma = (name: string) => db.pragma(name, { simple: true }) as string | number;
-	const found = (db.pragma(`integrity_check(${MOST_PROBLEMS})`) as { integrity_check: string }[]).map(
-		({ integrity_check }) => integrity_check,
-	);
 	const meta = db.prepare<[string], string | number>(sql.selectMeta).pluck();
 	const synchronous = SYNCHRONOUS[Number(pragma("synchronous"))] ?? "unknown";
 	return {
@@ -23,10 +21,43 @@ export function checkUp(db: Database): CheckUp {
 		},
 		bytes: Number(pragma("page_count")) * Number(pragma("page_size")),
 		problems: [
-			...found.filter((line) => line !== "ok").map((line) => `integrity: ${line}`),
+			...damageIn(db),
 			...(synchronous === "FULL" || synchronous === "EXTRA"
 				? []
 				: [`synchronous is ${synchronous}: a power cut may lose what was accepted`]),
 		],
 	};
+}
+
+/** What each table is for: that says more than its name. */
+const HOLDS: Record<string, string> = {
+	record: "records",
+	blob: "bytes of payloads and streams",
+	event: "events",
+	entry: "the index",
+	queue_size: "sizes of queues",
+};
+
+/** Table by table, as the check of one that is badly damaged breaks off. */
+function damageIn(db: Database): string[] {
+	return db
+		.prepare<[], string>(sql.selectTables)
+		.pluck()
+		.all()
+		.flatMap((table) => {
+			const found = integrityOf(db, table).map((line) => `integrity of ${HOLDS[table] ?? table}: ${line}`);
+			const left = found.length - MOST_PROBLEMS;
+			return left > 0 ? [...found.slice(0, MOST_PROBLEMS), `… and ${left} more problems of ${table}`] : found;
+		});
+}
+
+function integrityOf(db: Database, table: string): string[] {
+	const lines: string[] = [];
+	const check = db.prepare<[], string>(`PRAGMA integrity_check('${table}')`).pluck();
+	const isWhole = orOnDamage(() => {
+		for (const found of check.iterate()) for (const line of found.split("\n")) lines.push(line);
+		return true;
+	}, false);
+	const told = lines.filter((line) => line !== "ok" && !line.startsWith("***"));
+	return isWhole ? told : [...told, "the check broke off, as more of it is damaged"];
 }

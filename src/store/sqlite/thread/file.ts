@@ -8,6 +8,7 @@ import {
 	type QueuePosition,
 } from "../../port.ts";
 import { checkUp } from "./check-up.ts";
+import { orOnDamage } from "./damage.ts";
 import { type Committed, SqlitePartition } from "./partition.ts";
 import * as sql from "./schema.ts";
 import { copyDatabase, type DatabaseCopy } from "./snapshot.ts";
@@ -64,7 +65,10 @@ export class SqliteFile {
 
 	readBlobs(partition: number, keys: readonly string[]) {
 		return this.#answer(partition, () => ({
-			blobs: keys.map((key) => this.#run.selectBlob.get(partition, toText(key))),
+			blobs: keys.map((key) => {
+				const read = () => this.#run.selectBlob.get(partition, toText(key));
+				return keys.length > 1 ? orOnDamage(read, undefined) : read();
+			}),
 		}));
 	}
 
@@ -157,12 +161,13 @@ export class SqliteFile {
 
 	/** In the order of keys; a cursor is the last key of its page. */
 	scan(partition: number, cursor: string | undefined, count: number) {
-		return this.#answer(partition, () => {
-			const rows: RecordRow[] =
-				cursor === undefined
-					? this.#run.scanRecords.all(partition, count)
-					: this.#run.scanRecordsAfter.all(partition, toText(cursor), count);
-			const records = rows.map(({ key, version, doc }) => ({ key: fromText(key), version, doc: fromText(doc) }));
+		const after = cursor === undefined ? "" : toText(cursor);
+		return this.#answer(partition, ({ records: table }) => {
+			const rows = orOnDamage((): RecordRow[] => this.#run.scanRecords.all(partition, after, count), undefined);
+			const records = rows
+				? rows.map(({ key, version, doc }) => ({ key: fromText(key), version, doc: fromText(doc) }))
+				: // Keys stand in an index of their own: those whose documents are on a damaged page are still known.
+					this.#run.scanKeys.all(partition, after, count).map((key) => table.read(fromText(key)));
 			return { records, ...cursorBehind(records.at(-1)?.key, records.length === count) };
 		});
 	}

@@ -2,9 +2,9 @@ import { parentPort, receiveMessageOnPort } from "node:worker_threads";
 import { StoreOpenError } from "../../port.ts";
 import type { Answer, Refusal, Request } from "../messages.ts";
 import { type PackedBatch, unpackBatch } from "../packed-batch.ts";
-import type { SqliteFile } from "./file.ts";
+import { isDamage, subjectOf, subjectOfBatch } from "./damage.ts";
+import type { Job, SqliteFile } from "./file.ts";
 import { type FileOptions, openFile } from "./open.ts";
-import { isDamage } from "./open-error.ts";
 
 /**
  * The thread that SQLite runs on: waiting for the disk here keeps nobody else waiting. Whatever has gathered meanwhile is
@@ -39,31 +39,37 @@ function commitByFile(commits: Request[]): Answer[] {
 }
 
 function commitTogether(number: number, requests: Request[]): Answer[] {
+	const jobs = requests.map(([, , , , [partition, batch]]) => ({
+		partition: partition as number,
+		batch: unpackBatch(batch as PackedBatch),
+	}));
 	try {
 		const file = fileAt(number);
 		file.now = requests.reduce((latest, [, , time]) => Math.max(latest, time), 0);
-		const jobs = requests.map(([, , , , [partition, batch]]) => ({
-			partition: partition as number,
-			batch: unpackBatch(batch as PackedBatch),
-		}));
 		const committed = file.commitAll(jobs);
 		return requests.map(([id], n) => [id, committed[n]]);
 	} catch (error) {
-		return requests.map(([id]) => [id, undefined, refusal(error, number, "nothing was written")]);
+		// A damaged page that one of them met is not the others' fault.
+		if (isDamage(error) && requests.length > 1) return requests.flatMap((one) => commitTogether(number, [one]));
+		return requests.map(([id], n) => {
+			const { partition, batch } = jobs[n] as Job;
+			return [id, undefined, refusal(error, number, "nothing was written", () => subjectOfBatch(partition, batch))];
+		});
 	}
 }
 
 function answer(request: Request): Answer | Promise<Answer> {
-	const [id, number] = request;
+	const [id, number, , question, given] = request;
+	const refused = (error: unknown) => refusal(error, number, COULD_NOT_READ, () => subjectOf(question, given));
 	try {
 		const value = ask(request);
 		if (!(value instanceof Promise)) return [id, value];
 		return value.then(
 			(later) => [id, later],
-			(error) => [id, undefined, refusal(error, number, COULD_NOT_READ)],
+			(error) => [id, undefined, refused(error)],
 		);
 	} catch (error) {
-		return [id, undefined, refusal(error, number, COULD_NOT_READ)];
+		return [id, undefined, refused(error)];
 	}
 }
 
@@ -94,13 +100,16 @@ function fileAt(number: number): SqliteFile {
 	return file;
 }
 
-function refusal(error: unknown, number: number, outcome: string): Refusal {
+/** `subject` names what was wanted, where that helps to find what is damaged. */
+function refusal(error: unknown, number: number, outcome: string, subject: () => string): Refusal {
 	const message = error instanceof Error ? error.message : String(error);
 	if (error instanceof StoreOpenError) return { message, code: error.code, details: error.details };
 	if (isDamage(error)) {
 		const path = files.get(number)?.path ?? "the file";
+		const named = subject();
+		const where = named === "" ? "" : ` where it keeps ${named}`;
 		const advice = "stop the engine, run `flowfabric doctor` on the file, and restore a backup";
-		return { message: `${outcome}: ${path} is damaged (${message}); ${advice}`, damaged: true };
+		return { message: `${outcome}: ${path} is damaged${where} (${message}); ${advice}`, damaged: true };
 	}
 	return { message: `${outcome}: ${message}` };
 }

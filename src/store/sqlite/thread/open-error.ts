@@ -2,6 +2,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { type OpenErrorCode, StoreOpenError } from "../../port.ts";
 import { driverError } from "../driver-error.ts";
+import { isDamage } from "./damage.ts";
 
 /** What SQLite said while opening, as a refusal that tells what to do. */
 export function openError(path: string, error: unknown): StoreOpenError {
@@ -33,10 +34,6 @@ export function openError(path: string, error: unknown): StoreOpenError {
 	}
 	return refuse("store_unavailable", error instanceof Error ? error.message : String(error));
 }
-
-/** Whether SQLite says that the file is not what it wrote. */
-export const isDamage = (error: unknown): boolean =>
-	/^SQLITE_(NOTADB|CORRUPT)/.test(String((error as { code?: unknown } | undefined)?.code));
 
 function isDirectory(path: string): boolean {
 	return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;

@@ -1,4 +1,5 @@
-import type { StoredRecord, Unit } from "../../port.ts";
+import { type StoredRecord, UNREADABLE, type Unit } from "../../port.ts";
+import { orOnDamage } from "./damage.ts";
 import type { Statements } from "./statements.ts";
 import { fromText, toText } from "./text.ts";
 
@@ -15,7 +16,8 @@ export class RecordTable {
 	}
 
 	read(key: string): StoredRecord {
-		const row = this.#run.selectRecord.get(this.#partition, toText(key));
+		const unreadable = { version: UNREADABLE, doc: "" };
+		const row = orOnDamage(() => this.#run.selectRecord.get(this.#partition, toText(key)), unreadable);
 		return row ? { key, version: row.version, doc: fromText(row.doc) } : { key, version: 0, doc: "" };
 	}
 
@@ -111,7 +113,8 @@ export class RecordTable {
 	#versionOf(key: string): number {
 		let version = this.#versions.get(key);
 		if (version === undefined) {
-			version = this.#run.selectVersion.get(this.#partition, toText(key)) ?? 0;
+			// What was unreadable when it was read, and passed over, is what was expected if it still is.
+			version = orOnDamage(() => this.#run.selectVersion.get(this.#partition, toText(key)) ?? 0, UNREADABLE);
 			this.#versions.set(key, version);
 		}
 		return version;

@@ -55,6 +55,7 @@ CREATE TABLE blob (
 );
 ${createEventTable}`;
 
+export const selectTables = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rootpage";
 export const countTables = "SELECT COUNT(*) FROM sqlite_schema";
 export const selectMeta = "SELECT value FROM meta WHERE name = ?";
 export const setMeta =
@@ -72,9 +73,8 @@ export const putRecord = `INSERT INTO record (partition, key, version, doc) VALU
 export const updateRecord = "UPDATE record SET version = ?, doc = ? WHERE partition = ? AND key = ? AND version = ?";
 export const removeRecord = "DELETE FROM record WHERE partition = ? AND key = ?";
 export const removeRecordAt = "DELETE FROM record WHERE partition = ? AND key = ? AND version = ?";
-export const scanRecords = "SELECT key, version, doc FROM record WHERE partition = ? ORDER BY key LIMIT ?";
-export const scanRecordsAfter =
-	"SELECT key, version, doc FROM record WHERE partition = ? AND key > ? ORDER BY key LIMIT ?";
+export const scanRecords = "SELECT key, version, doc FROM record WHERE partition = ? AND key > ? ORDER BY key LIMIT ?";
+export const scanKeys = "SELECT key FROM record WHERE partition = ? AND key > ? ORDER BY key LIMIT ?";
 export const rewriteRecord = "UPDATE record SET doc = ? WHERE partition = ? AND key = ?";
 
 const rows = (row: string, count: number): string => Array(count).fill(row).join(", ");

@@ -70,8 +70,8 @@ export function prepareStatements(db: Database) {
 		removeRecord: prepare<[number, Text]>(sql.removeRecord),
 		removeRecordAt: prepare<[number, Text, number]>(sql.removeRecordAt),
 		rewriteRecord: prepare<[Text, number, Text]>(sql.rewriteRecord),
-		scanRecords: prepare<[number, number], RecordRow>(sql.scanRecords),
-		scanRecordsAfter: prepare<[number, Text, number], RecordRow>(sql.scanRecordsAfter),
+		scanRecords: prepare<[number, Text, number], RecordRow>(sql.scanRecords),
+		scanKeys: column<[number, Text, number], Text>(sql.scanKeys),
 
 		index: new IndexChanges(db),
 		firstEntries: prepare<[number, Text, number], EntryRow>(sql.firstEntries),
