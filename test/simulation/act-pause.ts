@@ -1,9 +1,9 @@
 import { type Calm, PATIENCE_MS } from "./closing-acts.ts";
-import { asTenant, LANES, otherThan } from "./tenants.ts";
+import { asTenant, LANES, otherThan, type Tenant } from "./tenants.ts";
 import { Violation } from "./violation.ts";
 
 /** What was reserved before a pause is not handed out under it; it may also be too late for that. */
-async function refuseAccept({ stage }: Calm, tenant: string, grantId: string): Promise<void> {
+async function refuseAccept({ stage }: Calm, tenant: Tenant, grantId: string): Promise<void> {
 	const accept = stage.answer((backend) => asTenant(backend, tenant).leases.acceptGrant(grantId, { instanceId: "w2" }));
 	await accept.catch((error) => {
 		if (!(error instanceof Violation) || !/lane_paused|grant_expired/.test(error.message)) throw error;
