@@ -61,7 +61,7 @@ test("a damaged index is told of, and hides no record", async () => {
 	const { code, facts, problems } = await doctor();
 	expect(code).toBe(1);
 	expect(facts["executions"]).toEqual({ waiting: COUNT });
-	expect(problems.join("\n")).toMatch(/^could not look over the index of partition 0: .*store\.db is damaged where/m);
+	expect(problems.join("\n")).toMatch(/^could not look over all of partition 0: .*store\.db is damaged where/m);
 });
 
 test("a backup of a damaged store is refused by the name of the record, and one made before brings all of it back", async () => {

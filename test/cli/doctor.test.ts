@@ -68,9 +68,15 @@ describe("doctor of a store", () => {
 	test("flows, which must be what their members say; a running engine finds the same", async () => {
 		const ff = await FlowFabric.open(`sqlite:${file}`);
 		const nodes = ["a", "b", "c"].map((key) => ({ key, kind: "job" }));
-		const { id } = await ff.backend.flows.create({ nodes, edges: [{ from: "a", to: "b" }] });
+		const { id, nodes: members } = await ff.backend.flows.create({ nodes, edges: [{ from: "a", to: "b" }] });
 		await ff.close();
 		expect(await doctor()).toMatchObject({ code: 0, problems: [], facts: { flows: 1 } });
+
+		const [member = ""] = Object.values(members);
+		// A member that cannot be read is told of, and nothing is said of its flow.
+		tamper("UPDATE record SET doc = '!' || doc WHERE key = ?", member);
+		expect((await doctor()).problems).toEqual([expect.stringContaining(`record ${member} in partition`)]);
+		tamper("UPDATE record SET doc = substr(doc, 2) WHERE key = ?", member);
 
 		tamper("UPDATE record SET doc = json_set(doc, '$.states', json('{\"waiting\":3}')) WHERE key = ?", `${id}/p`);
 		const told = `flow ${id} counts {"waiting":3} of members that are {"waiting":2,"waiting_children":1}`;

@@ -18,7 +18,8 @@ export interface EverythingOptions {
 /** A server, workers and an asker, each a process, that use every feature at once while a test does them harm. */
 export class Everything {
 	readonly url: string;
-	readonly store: string;
+	/** Where the next server, and `doctor`, look. */
+	store: string;
 	readonly #leaseMs: number;
 	readonly #started: Program[] = [];
 	server!: Program;
@@ -35,10 +36,16 @@ export class Everything {
 		const all = new Everything(await freePort(), options);
 		await all.serve();
 		for (let n = 0; n < (options.workers ?? 2); n++) all.recruit();
-		all.asker = all.#run("./programs/everything-asker.mjs", all.url, "a");
-		await Promise.all([...all.workers, all.asker].map((program) => program.says(/^ready$/m)));
-		await all.flows();
+		await Promise.all(all.workers.map((worker) => worker.says(/^ready$/m)));
+		await all.ask("a");
 		return all;
+	}
+
+	/** Starts an asker; resolves when work flows. */
+	async ask(name: string): Promise<void> {
+		this.asker = this.#run("./programs/everything-asker.mjs", this.url, name);
+		await this.asker.says(/^ready$/m);
+		await this.flows();
 	}
 
 	/** Starts the server; resolves when it listens. */
@@ -65,10 +72,22 @@ export class Everything {
 		this.asker.child.kill("SIGTERM");
 		await this.asker.says(/^settled$/m);
 		expect(await this.asker.ended()).toBe(0);
+		return this.audit([this.asker]);
+	}
+
+	/** Compares what was acknowledged to these askers, and to all workers, with what is there. */
+	async audit(askers: readonly Program[]): Promise<Audited> {
+		const workers = this.#started.filter(({ out }) => /^ran /m.test(out));
 		const ff = FlowFabric.connect(this.url);
-		const audited = await audit(ff, ledgerOf(this.#started.map(({ out }) => out)));
+		const audited = await audit(ff, ledgerOf([...askers, ...workers].map(({ out }) => out)));
 		await ff.close();
 		return audited;
+	}
+
+	/** Runs the command line to its end. */
+	async cli(...args: string[]): Promise<{ code: unknown; out: string }> {
+		const program = this.#run("../../dist/cli/main.js", ...args);
+		return { code: await program.ended(), out: program.out + program.err };
 	}
 
 	/** Stops everything as an operator would. */
@@ -79,8 +98,7 @@ export class Everything {
 
 	/** What `doctor` says of the store that nobody uses any more, and its exit code. */
 	async doctor(): Promise<{ code: unknown; out: string }> {
-		const doctor = this.#run("../../dist/cli/main.js", "doctor", "--store", this.store);
-		return { code: await doctor.ended(), out: doctor.out + doctor.err };
+		return this.cli("doctor", "--store", this.store);
 	}
 
 	/** Whatever happened, nothing outlives the test. */

@@ -56,7 +56,7 @@ export async function auditStore(store: Store, repair: boolean, onProgress: (loo
 	const mender = repair ? new IndexMender(`doctor ${randomUUID()}`) : undefined;
 	for (let partition = 0; partition < store.partitions; partition++) {
 		const before = structuredClone(audit.tally);
-		const isWhole = await unlessDamaged(audit, `the index of partition ${partition}`, () =>
+		const isWhole = await unlessDamaged(audit, `all of partition ${partition}`, () =>
 			auditPartition(store, partition, mender, audit, onProgress),
 		);
 		if (isWhole) continue;

@@ -1,4 +1,5 @@
 import type { WholeFlow, WholeMember } from "../../kernel/flows/auditing.ts";
+import { UnreadableRecord } from "../../kernel/inspect.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import { type ExecutionRecord, executionKey } from "../../kernel/records/execution.ts";
 import {
@@ -21,6 +22,20 @@ const AT_ONCE = 250;
  * own record. Undefined when it changed meanwhile, is being made or removed, or cannot be read.
  */
 export async function readWholeFlow(
+	ask: AskPartition,
+	kernel: Pick<Kernel, "decode">,
+	flowId: string,
+): Promise<WholeFlow | undefined> {
+	try {
+		return await readParts(ask, kernel, flowId);
+	} catch (error) {
+		// It is told of by its own key; nobody can say whether the rest of its flow fits it.
+		if (error instanceof UnreadableRecord) return undefined;
+		throw error;
+	}
+}
+
+async function readParts(
 	ask: AskPartition,
 	kernel: Pick<Kernel, "decode">,
 	flowId: string,
