@@ -5,6 +5,6 @@ export function withoutPassword(url: string): string {
 
 /** What may be shown of a URL that is refused: whatever is wrong with it, a part of it may be a password. */
 export function shownUrl(url: string): string {
-	const mayHoldPassword = !url.startsWith("sqlite:") && /[@?]|:.*:/s.test(url);
+	const mayHoldPassword = !url.startsWith("sqlite:") && /[@?#=,]|:.*:/s.test(url);
 	return mayHoldPassword ? `${/^[a-z][a-z+]*:(?:\/\/)?/i.exec(url)?.[0] ?? ""}…` : url;
 }

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { FlowFabricError } from "../../src/contract/errors.ts";
 import { createManyRequest, createRequest } from "../../src/contract/executions.ts";
 import { setTagsRequest } from "../../src/contract/tags.ts";
@@ -203,6 +203,40 @@ test("others are answered while a batch of many small values is being read", asy
 	expect(json.items.filter(({ ok }: { ok: boolean }) => ok)).toHaveLength(300);
 	// Each step of 256 KiB lets them in; parsed whole, the body would have been read by two or three at most.
 	expect(meanwhile).toBeGreaterThan(10);
+});
+
+test("large inputs that one claim brings are read and written each in a turn of its own", async () => {
+	const stand = await Stand.open();
+	const input = new Array(300_000).fill([]);
+	const size = JSON.stringify(input).length;
+	for (let n = 0; n < 4; n++) await stand.backend.executions.create({ kind: "big", input });
+	let turn = 0;
+	let isOver = false;
+	const next = () => {
+		turn += 1;
+		if (!isOver) setImmediate(next);
+	};
+	next();
+	const readIn: number[] = [];
+	const writtenIn: number[] = [];
+	const isOne = (text: string | undefined) => text !== undefined && text.length >= size && text.length < 1.5 * size;
+	const { parse, stringify } = JSON;
+	vi.spyOn(JSON, "parse").mockImplementation((text) => {
+		if (isOne(text)) readIn.push(turn);
+		return parse(text);
+	});
+	vi.spyOn(JSON, "stringify").mockImplementation((value) => {
+		const text = stringify(value);
+		if (isOne(text)) writtenIn.push(turn);
+		return text;
+	});
+	onTestFinished(() => void vi.restoreAllMocks());
+	const { json } = await stand.call("POST", "/v1/claims", { body: { workerId: "w", instanceId: "w-1", max: 4 } });
+	isOver = true;
+	expect(json.executions).toHaveLength(4);
+	expect(json.executions[3].input).toHaveLength(300_000);
+	expect(new Set(readIn).size).toBe(4);
+	expect(new Set(writtenIn).size).toBe(4);
 });
 
 test("only so many bodies over 4 MiB are taken at once, said or streamed; one more is told to come again", async () => {

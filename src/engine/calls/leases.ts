@@ -79,6 +79,8 @@ function detailBytes(detail: string): Uint8Array {
 /** The worker protocol on an engine in this process. */
 export class LocalLeases implements LeaseCalls {
 	readonly #session: Session;
+	/** Of whoever reads a large input. */
+	#lastTurn: Promise<void> = Promise.resolve();
 
 	constructor(session: Session) {
 		this.#session = session;
@@ -399,9 +401,15 @@ export class LocalLeases implements LeaseCalls {
 		const inline = inlineValue(input);
 		if (inline) return claimedView(record, inline);
 		return this.#session.bytes(id, input).then(async (bytes) => {
-			// Each by itself: what a claim brings may be megabytes, and others' turns come in between.
-			await new Promise<void>((resolve) => this.#session.engine.clock.defer(resolve));
+			await this.#ownTurn();
 			return claimedView(record, asValue(bytes));
 		});
+	}
+
+	/** Each by itself, one behind the other: what a claim brings may be megabytes, and others' turns come in between. */
+	#ownTurn(): Promise<void> {
+		const { clock } = this.#session.engine;
+		this.#lastTurn = this.#lastTurn.then(() => new Promise((resolve) => clock.defer(resolve)));
+		return this.#lastTurn;
 	}
 }

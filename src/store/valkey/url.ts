@@ -93,7 +93,11 @@ function databaseOf(shown: string, text: string, cluster: boolean): number {
 function parametersOf(shown: string, query: string): Map<string, string> {
 	const parameters = new Map<string, string>();
 	for (const [name, value] of new URLSearchParams(query)) {
-		if (!PARAMETERS.includes(name)) throw refuse(shown, `${name}: unknown; allowed are ${PARAMETERS.join(", ")}`);
+		if (!PARAMETERS.includes(name)) {
+			// What stands alone behind the ? may be a password.
+			const told = value === "" ? "a parameter without a value" : name;
+			throw refuse(shown, `${told}: unknown; allowed are ${PARAMETERS.join(", ")}`);
+		}
 		if (parameters.has(name)) throw refuse(shown, `${name}: is given twice`);
 		parameters.set(name, value);
 	}

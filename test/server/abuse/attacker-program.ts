@@ -87,6 +87,7 @@ async function send({ seed, requests, perSecond }: Wave): Promise<WaveReport> {
 	report.neverDone = attacker.neverDone;
 	report.seconds = (performance.now() - began) / 1000;
 	striker.close();
+	sockets.leaveStreams();
 	return report;
 }
 

@@ -34,21 +34,17 @@ export class RoughSockets {
 	readonly #open = new Set<Socket>();
 	/** Bytes that are still to be sent, one now and then. */
 	readonly #drips = new Map<Socket, Buffer>();
-	readonly #dripping = setInterval(() => this.#drip(), DRIP_MS);
+	readonly #streams = new Set<Socket>();
 
 	constructor(port: number, onStatus: (status: number, way: RoughWay, heard: string) => void) {
 		this.#port = port;
 		this.#onStatus = onStatus;
+		setInterval(() => this.#drip(), DRIP_MS);
 	}
 
-	/** Those that the server has not closed yet. */
-	get open(): number {
-		return this.#open.size;
-	}
-
-	close(): void {
-		clearInterval(this.#dripping);
-		for (const socket of this.#open) socket.destroy();
+	/** Streams to which little is sent are held by honest readers too, for as long as they like. */
+	leaveStreams(): void {
+		for (const socket of this.#streams) socket.destroy();
 	}
 
 	attack(way: RoughWay, request: Request, random: Random): void {
@@ -59,6 +55,7 @@ export class RoughSockets {
 		socket.once("close", () => {
 			this.#open.delete(socket);
 			this.#drips.delete(socket);
+			this.#streams.delete(socket);
 		});
 		if (isReader) {
 			socket.on("data", (chunk) => {
@@ -102,6 +99,7 @@ export class RoughSockets {
 				socket.write(head("GET", random.pick(LONG_READS)).repeat(random.integer(1, 50)));
 				break;
 			case "never reads an event stream":
+				this.#streams.add(socket);
 				socket.write(head("GET", "/v1/events?cursor=start", "Accept: text/event-stream\r\n"));
 				break;
 			case "waits and goes away": {
