@@ -1,4 +1,5 @@
 import type { Clock } from "../contract/clock.ts";
+import { STEP, type Steps } from "../kernel/steps.ts";
 
 /**
  * A `map` of questions to the store, so many at a time: however many there are, others' come in between. Results stand in
@@ -17,6 +18,32 @@ export async function mapBounded<T, R>(items: readonly T[], most: number, one: (
 	return results;
 }
 
+/** Long work of the kernel, with a turn for others after each of its steps. */
+export async function inTurns<R>(steps: Steps<R>, clock: Clock): Promise<R> {
+	for (;;) {
+		const step = steps.next();
+		if (step.done) return step.value;
+		await turn(clock);
+	}
+}
+
+/** Others get their turn. */
+export const turn = (clock: Clock): Promise<void> => new Promise((resolve) => clock.defer(resolve));
+
+/** A `map` without questions, so many items to a turn. */
+export async function mapInTurns<T, R>(
+	items: readonly T[],
+	clock: Clock,
+	one: (item: T, n: number) => R,
+): Promise<R[]> {
+	const results: R[] = [];
+	for (const [n, item] of items.entries()) {
+		if (n > 0 && n % STEP === 0) await turn(clock);
+		results.push(one(item, n));
+	}
+	return results;
+}
+
 /** Items begun before others get their turn. */
 const SLICE = 128;
 
@@ -29,7 +56,7 @@ export async function mapInSlices<T, R>(
 	const begun: Promise<R>[] = [];
 	// The caller may use the list again as soon as it has called.
 	for (const item of [...items]) {
-		if (begun.length > 0 && begun.length % SLICE === 0) await new Promise<void>((resolve) => clock.defer(resolve));
+		if (begun.length > 0 && begun.length % SLICE === 0) await turn(clock);
 		begun.push(one(item, begun.length));
 	}
 	return Promise.all(begun);

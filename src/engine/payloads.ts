@@ -124,7 +124,17 @@ export function bodyHash(fields: Record<string, unknown>, input: Content | undef
 	return hash.digest("hex");
 }
 
-function canonicalJson(value: unknown): string {
+/** A part of what is hashed that was written already. */
+export class CanonicalText {
+	readonly text: string;
+
+	constructor(text: string) {
+		this.text = text;
+	}
+}
+
+export function canonicalJson(value: unknown): string {
+	if (value instanceof CanonicalText) return value.text;
 	if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
 	if (typeof value !== "object" || value === null) return JSON.stringify(value);
 	const members = Object.entries(value)

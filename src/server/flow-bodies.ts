@@ -5,8 +5,9 @@ import { BODY_LIMIT, notJson } from "./bodies.ts";
 import { type BodyForm, type ItemPlace, ItemScanner } from "./item-scanner.ts";
 import { parseItem } from "./joint-bodies.ts";
 
-/** Bytes parsed before others get their turn. */
+/** A step ends when one of these is reached, and others get their turn. */
 const STEP_BYTES = 256 * 1024;
+const STEP_ITEMS = 1000;
 
 const FORM: BodyForm = {
 	lists: {
@@ -47,7 +48,7 @@ async function parseAll(body: Buffer, name: string, places: readonly ItemPlace[]
 	let begin = places[0]?.start ?? 0;
 	for (const place of places) {
 		items.push(parseItem(body, place, `${name}[${items.length}]`));
-		if (place.end - begin < STEP_BYTES) continue;
+		if (place.end - begin < STEP_BYTES && items.length % STEP_ITEMS !== 0) continue;
 		begin = place.end;
 		await new Promise(setImmediate);
 	}

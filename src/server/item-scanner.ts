@@ -17,7 +17,7 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /** Bytes looked at before others get their turn. */
-const STRIDE = 512 * 1024;
+const STRIDE = 64 * 1024;
 const MOST_NAME_BYTES = 64;
 
 /** How many items a list may hold, and what is said to more if not the usual. */

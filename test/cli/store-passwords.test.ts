@@ -1,13 +1,15 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { Redis } from "iovalkey";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startServer } from "../../src/hosting/index.ts";
 import { FlowFabric } from "../../src/index.ts";
 import { makeLog } from "../../src/server/log.ts";
 import { isStoreUrl } from "../../src/store/open.ts";
 import { shownUrl, withoutPassword } from "../../src/store/shown-url.ts";
 import { parseValkeyUrl } from "../../src/store/valkey/url.ts";
+import { hasValkey, startValkey, type ValkeyServer } from "../servers/valkey-server.ts";
 import { runHere } from "./stage.ts";
 
 /** A password in the URL of a store is never shown, however it is written and whatever is wrong with it. */
@@ -92,4 +94,33 @@ test.each(SPELLINGS.filter((url) => !isStoreUrl(url)))("%s is refused without sh
 	const said = await saidOf(url);
 	expect(said).not.toBe("");
 	expect(said.split("\n").filter((line) => SECRET.test(line))).toEqual([]);
+});
+
+describe.runIf(hasValkey())("a server with a password", () => {
+	let server: ValkeyServer;
+	beforeAll(async () => {
+		server = await startValkey();
+		const client = new Redis(server.url.replace(/^valkey/, "redis"));
+		await client.config("SET", "requirepass", "hunter2");
+		client.disconnect();
+	});
+	afterAll(() => server.stop());
+	const urlWith = (user: string): string => server.url.replace("://", `://${user}@`);
+
+	test("that is right is shown by no command, and is in no line of the log", async () => {
+		const url = urlWith("default:hunter2");
+		const lines: string[] = [];
+		const log = makeLog({ level: "trace", write: (line) => void lines.push(line) });
+		await (await startServer({ store: url, listen: "127.0.0.1:0", log })).close();
+		const { out, err } = await runHere(["doctor", "--store", url]);
+		expect([out, lines.join("")]).toEqual([expect.stringContaining("://***@"), expect.stringContaining("://***@")]);
+		expect([out, err, ...lines].join("\n")).not.toMatch(SECRET);
+	});
+
+	test.each(["default:hunter22", "me:hunter2", "hunter2"])("that is wrong is not shown either: %s", async (user) => {
+		const said = await tellingOf(() => FlowFabric.open(urlWith(user)));
+		const { out, err } = await runHere(["doctor", "--store", urlWith(user)]);
+		expect(said).toMatch(/WRONGPASS|NOAUTH/);
+		expect([said, out, err].join("\n")).not.toMatch(SECRET);
+	});
 });

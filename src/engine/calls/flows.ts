@@ -6,7 +6,6 @@ import {
 	type CancelFlowRequest,
 	type CreateFlowRequest,
 	cancelFlowRequest,
-	createFlowRequest,
 	type EdgeRequest,
 	edgeRequest,
 	type FlowsPageRequest,
@@ -63,7 +62,7 @@ export class LocalFlows implements FlowCalls {
 
 	async create(request: CreateFlowRequest): Promise<CreatedFlow> {
 		this.#session.engine.refuseIfClosed();
-		return this.#builder.create(createFlowRequest.check(request));
+		return this.#builder.create(request);
 	}
 
 	async get(id: string): Promise<FlowView> {

@@ -1,22 +1,33 @@
+import type { Clock } from "../../contract/clock.ts";
 import type { CreateFlowRequest } from "../../contract/flows.ts";
 import type { CreatedFlow } from "../../contract/replies.ts";
 import type { Graph } from "../../kernel/flows/graph.ts";
 import { isUnreachable } from "../../kernel/flows/groups.ts";
-import { type FlowPart, planFlow } from "../../kernel/flows/planning.ts";
+import { type FlowPart, planningFlow } from "../../kernel/flows/planning.ts";
 import { makeId, slotOf } from "../../kernel/ids.ts";
 import type { CommandOf } from "../../kernel/kernel.ts";
 import { idempotencySubject } from "../../kernel/records/idempotency-key.ts";
-import { mapInSlices } from "../bounded.ts";
+import { inTurns, mapInSlices, mapInTurns, turn } from "../bounded.ts";
 import { submissionAt } from "../calls/create-together.ts";
 import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
-import { bodyHash } from "../payloads.ts";
+import { bodyHash, CanonicalText, canonicalJson } from "../payloads.ts";
 import type { FlowReader } from "./flow-reader.ts";
-import { type FlowTerms, givenGroup, graphOf, type NodeOfFlow, nodeOfFlow, refuseTooManyNodes } from "./given-flow.ts";
+import {
+	checkedFlow,
+	type FlowTerms,
+	givenGroup,
+	graphOf,
+	type NodeOfFlow,
+	nodeOfFlow,
+	refuseTooManyNodes,
+} from "./given-flow.ts";
 import type { MemberKeys } from "./member-keys.ts";
 
 /** How long to wait before looking again at a flow that another call is about to make. */
 const LOOK_AGAIN_MS = 50;
+/** Nodes whose names are looked up before others get their turn. */
+const NAMES_AT_ONCE = 256;
 
 /** Makes flows: checks all of one first, then writes it in as many steps as it takes. */
 export class FlowBuilder {
@@ -30,9 +41,10 @@ export class FlowBuilder {
 		this.#keys = keys;
 	}
 
-	async create(given: CreateFlowRequest): Promise<CreatedFlow> {
-		refuseTooManyNodes(given.nodes.length);
+	async create(request: CreateFlowRequest): Promise<CreatedFlow> {
 		const { engine, caller, retentionMs } = this.#session;
+		const given = await checkedFlow(request, engine.clock);
+		refuseTooManyNodes(given.nodes.length);
 		const namespace = this.#session.namespaceFor(given.namespace);
 		const context = submissionAt(this.#session);
 		const { idempotencyKey } = given;
@@ -46,7 +58,7 @@ export class FlowBuilder {
 		const nodes = await mapInSlices(given.nodes, engine.clock, async (node, n) =>
 			nodeOfFlow(node, terms, members, `nodes[${n}]`),
 		);
-		const graph = graphOf(nodes, given);
+		const graph = await graphOf(nodes, given, engine.clock);
 		await this.#checkNames(terms, nodes, slot);
 		const command: CommandOf<"createFlow"> = {
 			op: "createFlow",
@@ -65,18 +77,20 @@ export class FlowBuilder {
 		if (budgets.length > 0) command.budgets = budgets;
 		if (idempotencyKey) {
 			command.idempotencyKey = idempotencyKey;
-			command.bodyHash = hashOf(given, nodes, command);
+			command.bodyHash = await hashOf(given, nodes, command, engine.clock);
 		}
-		const edgeIds = graph.edges.map(() => makeId("ed", engine.mint.next(), slot));
+		const edgeIds = await mapInTurns(graph.edges, engine.clock, () => makeId("ed", engine.mint.next(), slot));
 		// Nothing is added by key to what is sealed.
 		const planned = isSealed ? nodes.map(({ bodyHash: _, ...node }) => node) : nodes;
-		return this.#write(command, planFlow(planned, graph, edgeIds), nodes, graph);
+		const parts = await inTurns(planningFlow(planned, graph, edgeIds), engine.clock);
+		return this.#write(command, parts, nodes, graph);
 	}
 
 	async #checkNames(terms: FlowTerms, nodes: readonly NodeOfFlow[], slot: number): Promise<void> {
-		const { nameLimits, guards, runners } = this.#session.engine;
+		const { nameLimits, guards, runners, clock } = this.#session.engine;
 		await guards.directory.check(terms);
-		for (const { work } of nodes) {
+		for (const [n, { work }] of nodes.entries()) {
+			if (n > 0 && n % NAMES_AT_ONCE === 0) await turn(clock);
 			nameLimits.check(slot % runners.length, work);
 			await guards.directory.check(work);
 		}
@@ -160,11 +174,12 @@ export class FlowBuilder {
 }
 
 /** The hash of everything a call says but its key. What counts is what it means: a default says the same as nothing. */
-function hashOf(
+async function hashOf(
 	{ retentionMs, createdBy, edges = [], groups = [] }: CreateFlowRequest,
 	nodes: readonly NodeOfFlow[],
 	{ kind, namespace, tags, budgets, isSealed, actor }: CommandOf<"createFlow">,
-): string {
+	clock: Clock,
+): Promise<string> {
 	const body = {
 		kind,
 		namespace,
@@ -173,11 +188,21 @@ function hashOf(
 		retentionMs,
 		createdBy: createdBy === actor ? undefined : createdBy,
 		sealed: isSealed,
-		nodes: nodes.map(({ key, bodyHash: hash, work }) => ({ key, hash, idempotencyKey: work.idempotencyKey })),
-		edges: edges.map((edge) => ({ ...edge, on: edge.on ?? "success" })),
+		nodes: await canonicalList(nodes, clock, ({ key, bodyHash: hash, work }) => ({
+			key,
+			hash,
+			idempotencyKey: work.idempotencyKey,
+		})),
+		edges: await canonicalList(edges, clock, (edge) => ({ ...edge, on: edge.on ?? "success" })),
 		groups: groups
 			.map(({ node, ...group }) => ({ node, ...givenGroup(group) }))
 			.filter(({ policy, cancelsRemaining }) => policy !== "all_of" || cancelsRemaining),
 	};
 	return bodyHash(body, undefined);
+}
+
+/** A long list as it stands in what is hashed, written some items at a time. */
+async function canonicalList<T>(items: readonly T[], clock: Clock, one: (item: T) => object): Promise<CanonicalText> {
+	const texts = await mapInTurns(items, clock, (item) => canonicalJson(one(item)));
+	return new CanonicalText(`[${texts.join(",")}]`);
 }

@@ -1,11 +1,20 @@
+import type { Clock } from "../../contract/clock.ts";
 import { FlowFabricError, refusalError } from "../../contract/errors.ts";
-import { type CreateFlowRequest, type GroupRequest, nodeRequest } from "../../contract/flows.ts";
+import {
+	type CreateFlowRequest,
+	createFlowRequest,
+	type GroupRequest,
+	MAX_EDGES,
+	nodeRequest,
+} from "../../contract/flows.ts";
 import { MAX_GUARDS } from "../../contract/guards.ts";
 import { WHOLE_REQUEST } from "../../contract/validate.ts";
-import { type GivenGroup, type Graph, MAX_NODES, orderGraph } from "../../kernel/flows/graph.ts";
+import { type GivenGroup, type Graph, MAX_NODES, orderingGraph } from "../../kernel/flows/graph.ts";
 import type { GivenNode } from "../../kernel/flows/planning.ts";
 import { refuse } from "../../kernel/outcome.ts";
 import type { CreateCommand } from "../../kernel/rules/create.ts";
+import { STEP } from "../../kernel/steps.ts";
+import { inTurns, mapInTurns, turn } from "../bounded.ts";
 import { createCommand, type SubmissionContext } from "../submission.ts";
 
 /** A node as it came, made into work of its flow. */
@@ -53,19 +62,51 @@ function within(place: string, error: unknown): unknown {
 	return new FlowFabricError(error.code, { message, details: { ...error.details, field: inner } });
 }
 
+/** Checks what a flow is made of, its edges some at a time: there may be half a million. */
+export async function checkedFlow(given: unknown, clock: Clock): Promise<CreateFlowRequest> {
+	const { edges } = (given ?? {}) as { edges?: unknown };
+	// Too many are refused before one is looked at.
+	if (!Array.isArray(edges) || edges.length <= STEP || edges.length > MAX_EDGES) return createFlowRequest.check(given);
+	const flow = createFlowRequest.check({ ...(given as object), edges: [] });
+	// The caller may use the list again as soon as it has called.
+	const all = [...edges];
+	for (let from = 0; from < all.length; from += STEP) {
+		if (from > 0) await turn(clock);
+		try {
+			createFlowRequest.check({ nodes: [], edges: all.slice(from, from + STEP) });
+		} catch (error) {
+			throw shifted(error, from);
+		}
+	}
+	return { ...flow, edges: all };
+}
+
+/** An error about an edge, named by its place among all. */
+function shifted(error: unknown, by: number): unknown {
+	if (!(error instanceof FlowFabricError)) return error;
+	const move = (text: string) => text.replace(/^edges\[(\d+)\]/, (_, n: string) => `edges[${Number(n) + by}]`);
+	const { field } = error.details;
+	return new FlowFabricError(error.code, {
+		message: move(error.message),
+		details: { ...error.details, ...(typeof field === "string" ? { field: move(field) } : undefined) },
+	});
+}
+
 /** The graph in order, or its refusal. */
-export function graphOf(
+export async function graphOf(
 	nodes: readonly NodeOfFlow[],
 	{ edges = [], groups = [], sealed = true }: CreateFlowRequest,
-): Graph {
-	const graph = orderGraph({
+	clock: Clock,
+): Promise<Graph> {
+	const given = {
 		nodes: nodes.map(({ key }) => key),
-		edges: edges.map(({ from, to, on = "success", passResultAs }) =>
+		edges: await mapInTurns(edges, clock, ({ from, to, on = "success", passResultAs }) =>
 			passResultAs === undefined ? { from, to, on } : { from, to, on, passResultAs },
 		),
 		groups: groups.map(({ node, ...group }) => ({ node, ...givenGroup(group) })),
 		isSealed: sealed,
-	});
+	};
+	const graph = await inTurns(orderingGraph(given), clock);
 	if ("ok" in graph) throw refusalError(graph);
 	return graph;
 }

@@ -1,6 +1,7 @@
 import { type Refusal, refuse } from "../outcome.ts";
 import type { Group } from "../records/execution.ts";
 import type { EdgeCondition } from "../records/links.ts";
+import { inOneGo, STEP, type Steps } from "../steps.ts";
 import { isUnreachable } from "./groups.ts";
 import { noGroup } from "./members.ts";
 
@@ -39,22 +40,25 @@ export interface Graph {
 }
 
 /** Puts a graph in order, or says by name what is wrong with it. */
-export function orderGraph({ nodes, edges, groups, isSealed }: GivenGraph): Graph | Refusal {
+export const orderGraph = (given: GivenGraph): Graph | Refusal => inOneGo(orderingGraph(given));
+
+/** The same in steps: half a million edges take longer than others can wait. */
+export function* orderingGraph({ nodes, edges, groups, isSealed }: GivenGraph): Steps<Graph | Refusal> {
 	if (nodes.length > MAX_NODES) return refuse("too_many_nodes", { max: MAX_NODES, nodes: nodes.length });
 	const places = new Map<string, number>();
 	for (const [n, key] of nodes.entries()) {
 		if (places.has(key)) return refuse("duplicate_node", { node: key, field: `nodes[${n}].key` });
 		places.set(key, n);
 	}
-	const placed = placeEdges(edges, places);
+	const placed = yield* placeEdges(edges, places);
 	if ("ok" in placed) return placed;
-	const made = makeGroups(groups, placed, places, nodes.length);
+	const made = yield* makeGroups(groups, placed, places, nodes.length);
 	if ("ok" in made) return made;
 	if (isSealed) {
 		const n = made.findIndex(isUnreachable);
 		if (n >= 0) return refuse("quorum_unreachable", { node: nodes[n], edges: made[n]?.edges });
 	}
-	const order = orderOf(nodes.length, placed);
+	const order = yield* orderOf(nodes.length, placed);
 	if (order.length < nodes.length) {
 		const sorted = new Set(order);
 		const rest = nodes.filter((_, n) => !sorted.has(n));
@@ -62,35 +66,37 @@ export function orderGraph({ nodes, edges, groups, isSealed }: GivenGraph): Grap
 	}
 	const placeOf = new Array<number>(nodes.length);
 	for (const [place, n] of order.entries()) placeOf[n] = place;
-	return {
-		order,
-		groups: order.map((n) => made[n] ?? noGroup),
-		edges: placed.map(({ from, to, on, passResultAs }) =>
-			edgeBetween(placeOf[from] ?? 0, placeOf[to] ?? 0, on, passResultAs),
-		),
-	};
+	const ordered: PlacedEdge[] = [];
+	for (const { from, to, on, passResultAs } of placed) {
+		if (ordered.length % STEP === STEP - 1) yield;
+		ordered.push(edgeBetween(placeOf[from] ?? 0, placeOf[to] ?? 0, on, passResultAs));
+	}
+	return { order, groups: order.map((n) => made[n] ?? noGroup), edges: ordered };
 }
 
 /** Of these there may be half a million: nothing is made for one that need not be. */
-function placeEdges(edges: readonly GivenEdge[], places: ReadonlyMap<string, number>): PlacedEdge[] | Refusal {
-	const seen = new Map<number, GivenEdge>();
-	const names = new Set<string>();
+function* placeEdges(edges: readonly GivenEdge[], places: ReadonlyMap<string, number>): Steps<PlacedEdge[] | Refusal> {
+	// One small table per node: a single one of half a million would take too long whenever it grows.
+	const seen = Array.from(places, (): Map<number, GivenEdge> | undefined => undefined);
+	const names = Array.from(places, (): Set<string> | undefined => undefined);
 	const placed: PlacedEdge[] = [];
 	for (const [n, edge] of edges.entries()) {
+		if (n % STEP === STEP - 1) yield;
 		const { from, to, on, passResultAs } = edge;
-		const [upstream, downstream] = [places.get(from), places.get(to)];
+		const upstream = places.get(from);
+		const downstream = places.get(to);
 		if (upstream === undefined) return refuse("unknown_node", { field: `edges[${n}].from`, node: from });
 		if (downstream === undefined) return refuse("unknown_node", { field: `edges[${n}].to`, node: to });
 		if (upstream === downstream) return refuse("self_edge", { field: `edges[${n}]`, node: from });
-		const pair = upstream * places.size + downstream;
-		const known = seen.get(pair);
+		const fromHere = (seen[upstream] ??= new Map());
+		const known = fromHere.get(downstream);
 		if (known && isSameEdge(known, edge)) continue;
 		if (known) return refuse("duplicate_edge", { field: `edges[${n}]`, from, to });
-		seen.set(pair, edge);
+		fromHere.set(downstream, edge);
 		if (passResultAs !== undefined) {
-			const name = `${downstream},${passResultAs}`;
-			if (names.has(name)) return refuse("duplicate_result_name", { field: `edges[${n}]`, to, passResultAs });
-			names.add(name);
+			const given = (names[downstream] ??= new Set());
+			if (given.has(passResultAs)) return refuse("duplicate_result_name", { field: `edges[${n}]`, to, passResultAs });
+			given.add(passResultAs);
 		}
 		placed.push(edgeBetween(upstream, downstream, on, passResultAs));
 	}
@@ -105,12 +111,12 @@ export const isSameEdge = (
 	b: Pick<GivenEdge, "on" | "passResultAs">,
 ): boolean => a.on === b.on && a.passResultAs === b.passResultAs;
 
-function makeGroups(
+function* makeGroups(
 	groups: GivenGraph["groups"],
 	edges: readonly PlacedEdge[],
 	places: ReadonlyMap<string, number>,
 	nodes: number,
-): Group[] | Refusal {
+): Steps<Group[] | Refusal> {
 	const made = new Array<Group>(nodes).fill(noGroup);
 	const given = new Set<string>();
 	for (const [n, { node, ...group }] of groups.entries()) {
@@ -121,15 +127,19 @@ function makeGroups(
 		made[place] = { ...noGroup, ...group };
 	}
 	const counts = new Array<number>(nodes).fill(0);
-	for (const { to } of edges) counts[to] = (counts[to] ?? 0) + 1;
+	for (const [n, { to }] of edges.entries()) {
+		if (n % STEP === STEP - 1) yield;
+		counts[to] = (counts[to] ?? 0) + 1;
+	}
 	return made.map((group, n) => (counts[n] ? { ...group, edges: counts[n] } : group));
 }
 
 /** Those that nothing waiting leads to, first given first; whatever stands in a circle, or behind one, is left out. */
-function orderOf(nodes: number, edges: readonly PlacedEdge[]): number[] {
+function* orderOf(nodes: number, edges: readonly PlacedEdge[]): Steps<number[]> {
 	const waiting = new Array<number>(nodes).fill(0);
 	const downstream: number[][] = [];
-	for (const { from, to } of edges) {
+	for (const [n, { from, to }] of edges.entries()) {
+		if (n % STEP === STEP - 1) yield;
 		waiting[to] = (waiting[to] ?? 0) + 1;
 		downstream[from] ??= [];
 		downstream[from].push(to);
@@ -137,9 +147,11 @@ function orderOf(nodes: number, edges: readonly PlacedEdge[]): number[] {
 	const ready = new Ready();
 	for (let n = 0; n < nodes; n++) if (waiting[n] === 0) ready.add(n);
 	const order: number[] = [];
+	let passed = 0;
 	for (let n = ready.take(); n !== undefined; n = ready.take()) {
 		order.push(n);
 		for (const to of downstream[n] ?? []) {
+			if (++passed % STEP === 0) yield;
 			waiting[to] = (waiting[to] ?? 0) - 1;
 			if (waiting[to] === 0) ready.add(to);
 		}

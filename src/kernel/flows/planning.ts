@@ -2,6 +2,7 @@ import type { NewExecution } from "../creating.ts";
 import type { Group } from "../records/execution.ts";
 import { MEMBERS_PER_PAGE } from "../records/flow.ts";
 import { type InEdge, LINKS_PER_PAGE, type LinksRecord, makeLinks, type OutEdge } from "../records/links.ts";
+import { inOneGo, STEP, type Steps } from "../steps.ts";
 import type { Graph } from "./graph.ts";
 
 /** A member that is to be made. */
@@ -41,21 +42,36 @@ export interface GivenNode {
 }
 
 /** Divides a flow into parts that each fit into one step. Written in order, all edges of a part's members are in it or behind it. */
-export function planFlow(nodes: readonly GivenNode[], graph: Graph, edgeIds: readonly string[]): FlowPart[] {
+export const planFlow = (nodes: readonly GivenNode[], graph: Graph, edgeIds: readonly string[]): FlowPart[] =>
+	inOneGo(planningFlow(nodes, graph, edgeIds));
+
+/** The same in steps. */
+export function* planningFlow(
+	nodes: readonly GivenNode[],
+	graph: Graph,
+	edgeIds: readonly string[],
+): Steps<FlowPart[]> {
 	const ids = graph.order.map((n) => nodes[n]?.work.executionId ?? "");
 	const out = ids.map((): OutEdge[] => []);
 	const ins = ids.map((): InEdge[] => []);
 	for (const [n, { from, to, on, passResultAs }] of graph.edges.entries()) {
+		if (n % STEP === STEP - 1) yield;
 		const name = passResultAs === undefined ? undefined : { passResultAs };
 		out[from]?.push({ id: edgeIds[n] ?? "", to: ids[to] ?? "", place: ins[to]?.length ?? 0, on, ...name });
 		ins[to]?.push({ from: ids[from] ?? "", ...name });
 	}
 	const parts = new Parts();
+	let passed = 0;
 	for (const [place, n] of graph.order.entries()) {
 		const node = nodes[n];
 		const group = graph.groups[place];
 		if (!node || !group) continue;
 		const [upstream, downstream] = [ins[place] ?? [], out[place] ?? []];
+		passed += 1 + upstream.length + downstream.length;
+		if (passed >= STEP) {
+			passed = 0;
+			yield;
+		}
 		const hasLinks = upstream.length + downstream.length > 0;
 		const hasParents = upstream.some(({ passResultAs }) => passResultAs !== undefined);
 		parts.addMember({ ...node, number: place + 1, group, hasLinks, hasParents });

@@ -61,7 +61,8 @@ export function suspend(tx: Tx, command: SuspendCommand, now: number): SuspendOu
 		endCancelled(tx, record, "suspend", deed);
 		return { ok: true, status: "cancelled" };
 	}
-	const earlier = earlierAnswer(tx, record, command, record.epoch, partsOf(record).suspensions);
+	const { generation, suspensions } = partsOf(record);
+	const earlier = earlierAnswer(tx, record, command, { epoch: record.epoch, generation, last: suspensions });
 	if (earlier) return earlier;
 
 	const timeoutAt = timeoutOf(record, command, now);
@@ -108,9 +109,19 @@ function repeated(tx: Tx, record: ExecutionRecord, command: SuspendCommand): Sus
 	const { suspension: number } = (record.lastLease?.outcome ?? {}) as { suspension?: number };
 	const suspension = number === undefined ? undefined : tx.get(suspensionKey(record.id, number));
 	if (number === undefined || !suspension) return { ok: true, status: "cancelled" };
-	const isOther = suspension.digest !== command.digest;
-	const earlier = isOther ? earlierAnswer(tx, record, command, suspension.epoch, number - 1) : undefined;
+	const { epoch, generation, digest } = suspension;
+	const of = { epoch, generation, last: number - 1 };
+	const earlier = digest === command.digest ? undefined : earlierAnswer(tx, record, command, of);
 	return earlier ?? answerOf(tx, suspension, number, "suspended");
+}
+
+/** The lease under which a call was made. */
+interface LeaseOfCall {
+	epoch: number;
+	/** Of its execution, at that time. */
+	generation: number;
+	/** The latest suspension that the call can have made. */
+	last: number;
 }
 
 /** Calls of one lease that are remembered. Each held at once, else it would have ended the lease. */
@@ -118,17 +129,16 @@ const MOST_REMEMBERED = 64;
 
 /**
  * What was waited for under this key is over; or this call was made before, under the lease of this epoch, and held at
- * once: a message may come twice, and the second time after another call. `last` is the latest suspension it can be.
+ * once: a message may come twice, and the second time after another call, or even after a replay.
  */
 function earlierAnswer(
 	tx: Tx,
 	record: ExecutionRecord,
 	{ idempotencyKey = "", digest }: SuspendCommand,
-	epoch: number,
-	last: number,
+	{ epoch, generation, last }: LeaseOfCall,
 ): SuspendOutcome | undefined {
 	const { id } = record;
-	const { generation, suspensions } = partsOf(record);
+	const { suspensions } = partsOf(record);
 	if (idempotencyKey !== "") {
 		const name = suspensionNameKey(id, generation, idempotencyKey);
 		const number = (suspensions === 0 ? tx.getFresh(name) : tx.get(name))?.number;

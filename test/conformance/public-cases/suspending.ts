@@ -180,6 +180,20 @@ export function suspendingCases(test: PublicCase): void {
 		expect(await scene.backend.leases.complete(work.id, { fence: last.fence })).toEqual({ publicState: "completed" });
 	});
 
+	test("what was answered at once under a key is answered so again, after another suspend and even after a replay", async (scene) => {
+		const { executions } = scene.backend;
+		const work = await suspended(scene, { idempotencyKey: "step-1" });
+		await work.send();
+		const later = await scene.take();
+		const first = { status: "already_satisfied", suspensionId: work.reply.suspensionId };
+		expect(await suspend(scene, later, { idempotencyKey: "step-1" })).toMatchObject(first);
+		await wait(scene, later, { waitpoints: [{ key: "other" }] });
+		expect(await suspend(scene, later, { idempotencyKey: "step-1" })).toMatchObject(first);
+		await executions.cancel(work.id, { mode: "force" });
+		await executions.replay(work.id);
+		expect(await suspend(scene, later, { idempotencyKey: "step-1" })).toMatchObject(first);
+	});
+
 	test("under a key that was resumed by hand there are no signals", async (scene) => {
 		const { id } = await suspended(scene, { idempotencyKey: "step-1" });
 		await scene.backend.waitpoints.resume(id);
