@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { Engine } from "../../src/engine/engine.ts";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
+import { EVENT_LOG_KEY } from "../../src/kernel/records/event-log.ts";
 import { MemoryStore } from "../../src/store/memory/store.ts";
 import { type Batch, StoreError, UNREADABLE } from "../../src/store/port.ts";
 
@@ -45,6 +46,20 @@ it("what is committed together with a damaged record is committed without it", a
 	for (const id of ids)
 		if (!bad.has(id)) expect(await backend.executions.get(id)).toMatchObject({ publicState: "cancelled" });
 });
+
+it.each(["as the engine has it in memory", "as nobody can read it"])(
+	"what is due is done though the record that writes are tried on is damaged, %s",
+	async (how) => {
+		const { id } = await backend.executions.create({ kind: "job", delayMs: 300 });
+		const bad = await backend.executions.create({ kind: "job" });
+		if (how === "as the engine has it in memory") await backend.engine.runner(0).run({ op: "noteTrim", before: 0 });
+		store.damaged.add(bad.id).add(EVENT_LOG_KEY);
+		await expect(backend.executions.cancel(bad.id)).rejects.toMatchObject({ code: "store_corrupt" });
+		await vi.waitFor(async () => expect(await backend.executions.get(id)).toMatchObject({ publicState: "waiting" }), {
+			timeout: 10_000,
+		});
+	},
+);
 
 it("a damaged record is refused by its key, and lists and claims go past it", async () => {
 	const created = await backend.executions.createMany(Array.from({ length: 5 }, () => ({ kind: "job" })));

@@ -1,4 +1,5 @@
 import type { Clock } from "../../contract/clock.ts";
+import { FlowFabricError } from "../../contract/errors.ts";
 import { DUE_QUEUE } from "../../kernel/placement.ts";
 import type { ScannerFilter } from "../../kernel/scanner-filter.ts";
 import type { Errand } from "../../kernel/ticking.ts";
@@ -229,8 +230,10 @@ export class PartitionTimer {
 		const { runner } = this.#options;
 		if (!runner.isRefusing) return;
 		// It changes nothing, and is taken wherever work can be ended: a store without memory refuses only what starts some.
-		const outcome = await runner.run({ op: "noteTrim", before: 0 });
-		if (!outcome.ok) throw new Error(outcome.code);
+		// If this very record is damaged, that says nothing about the others.
+		await runner.run({ op: "noteTrim", before: 0 }).catch((error: unknown) => {
+			if (!isDamage(error)) throw error;
+		});
 	}
 
 	/** Whether this is still another engine's to do. */
@@ -322,6 +325,8 @@ export class PartitionTimer {
 		onFailure({ partition: runner.partition, key, duty, error, isParked });
 	}
 }
+
+const isDamage = (error: unknown): boolean => error instanceof FlowFabricError && error.code === "store_corrupt";
 
 /** What goes on in steps is due at once, at no time of its own: it has no lag. */
 function note(done: Map<Duty, DutyRun>, duty: Duty, dueAt: number, now: number): void {
