@@ -311,8 +311,7 @@ export class LocalLeases implements LeaseCalls {
 		const { status, suspensionId, number } = outcome;
 		const opened = await withTokens(this.#session, id, outcome.waitpoints);
 		if (status === "suspended") return { status, suspensionId, waitpoints: opened };
-		const { record } = await this.#session.read(id);
-		return { status, suspensionId, waitpoints: opened, signals: await signalsOf(this.#session, record, number) };
+		return { status, suspensionId, waitpoints: opened, signals: await signalsOf(this.#session, id, number) };
 	}
 
 	async createWaitpoint(id: string, request: CreateWaitpointRequest) {

@@ -15,22 +15,27 @@ const MOST_BYTES = 1024 * 1024;
 
 /** The signals of the last suspension, for the worker that goes on. */
 export async function signalsOfLast(session: Session, record: ExecutionRecord): Promise<SignalView[]> {
-	const { suspensions, handed } = partsOf(record);
+	const { suspensions, handed, generation } = partsOf(record);
 	if (suspensions === 0) return [];
 	return handed
 		? readSignals(session, session.runnerOf(record.id), record.id, handed)
-		: signalsOf(session, record, suspensions);
+		: signalsOf(session, record.id, suspensions, generation);
 }
 
-/** The signals by which a suspension of an execution ended. */
-export async function signalsOf(session: Session, record: ExecutionRecord, number: number): Promise<SignalView[]> {
-	const { id } = record;
+/** The signals by which a suspension of an execution ended; none if it is not of the generation asked for. */
+export async function signalsOf(
+	session: Session,
+	id: string,
+	number: number,
+	generation?: number,
+): Promise<SignalView[]> {
 	const runner = session.runnerOf(id);
 	const { records } = await runner.ask((store, partition) => store.read(partition, [suspensionKey(id, number)]));
 	const [stored] = records;
 	const suspension = stored && stored.version > 0 ? session.decode<SuspensionRecord>(stored) : undefined;
+	if (!suspension) return [];
 	// Of an earlier run of the work that kept nothing of it.
-	if (!suspension || suspension.generation !== partsOf(record).generation) return [];
+	if (generation !== undefined && suspension.generation !== generation) return [];
 	if (suspension.counted === 0 && suspension.endedBy !== "timeout") return [];
 	const queue = countedQueue(id, number);
 	const { entries } = await runner.ask((store, partition) => store.first(partition, queue, MOST_SIGNALS));

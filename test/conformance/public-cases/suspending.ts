@@ -183,9 +183,10 @@ export function suspendingCases(test: PublicCase): void {
 	test("what was answered at once under a key is answered so again, after another suspend and even after a replay", async (scene) => {
 		const { executions } = scene.backend;
 		const work = await suspended(scene, { idempotencyKey: "step-1" });
-		await work.send();
+		await work.send("go", { payload: 1 });
 		const later = await scene.take();
-		const first = { status: "already_satisfied", suspensionId: work.reply.suspensionId };
+		const { suspensionId } = work.reply;
+		const first = { status: "already_satisfied", suspensionId, signals: [{ name: "go", payload: 1 }] };
 		expect(await suspend(scene, later, { idempotencyKey: "step-1" })).toMatchObject(first);
 		await wait(scene, later, { waitpoints: [{ key: "other" }] });
 		expect(await suspend(scene, later, { idempotencyKey: "step-1" })).toMatchObject(first);
