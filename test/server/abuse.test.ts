@@ -21,6 +21,11 @@ const PER_SECOND = Number(process.env.FF_ABUSE_RATE ?? 800);
 const WARM_UP = Math.min(Math.max(5000, REQUESTS / 10), REQUESTS);
 const UNDISTURBED_MS = 8000;
 
+/**
+ * How long things take is judged where nothing else runs beside it, as in `npm run chaos`. Beside other tests it says more
+ * of them than of the server, and is only printed.
+ */
+const JUDGES_TIMES = process.env.FF_ABUSE_TIMES === "judged";
 const LOOP_MS = 50;
 const MEMORY_GROWTH = 1.2;
 /**
@@ -107,9 +112,10 @@ describe.each(beds)("$name", ({ name, open }: BedRow) => {
 		process.stdout.write(`${lineOf({ store: name, seed: SEED, requests: REQUESTS, ...figures })}\n`);
 		expect({ complaints: report.complaints, errors }).toEqual({ complaints: [], errors: [] });
 		expect(isKept).toBe(true);
+		expect(after.liveMb).toBeLessThanOrEqual(Math.max(before.liveMb, MEMORY_FLOOR_MB) * MEMORY_GROWTH);
+		if (!JUDGES_TIMES) return;
 		expect(shares.filter(({ p99Ms, mostMs }) => p99Ms > mostMs)).toEqual([]);
 		expect(loop.p999Ms).toBeLessThanOrEqual(LOOP_MS);
-		expect(after.liveMb).toBeLessThanOrEqual(Math.max(before.liveMb, MEMORY_FLOOR_MB) * MEMORY_GROWTH);
 	});
 });
 
