@@ -47,17 +47,28 @@ export async function mapInTurns<T, R>(
 /** Items begun before others get their turn. */
 const SLICE = 128;
 
-/** All at once, but begun some at a time, so that a call for a thousand does not hold up the loop. */
+/**
+ * All at once, but begun some at a time, so that a call for a thousand does not hold up the loop. Once one has failed no
+ * more are begun.
+ */
 export async function mapInSlices<T, R>(
 	items: readonly T[],
 	clock: Clock,
 	one: (item: T, n: number) => Promise<R>,
 ): Promise<R[]> {
 	const begun: Promise<R>[] = [];
+	let hasFailed = false;
+	// One that fails while others get their turn must be heard at once: Node ends a process over a failure nobody hears.
+	const fail = () => {
+		hasFailed = true;
+	};
 	// The caller may use the list again as soon as it has called.
 	for (const item of [...items]) {
 		if (begun.length > 0 && begun.length % SLICE === 0) await turn(clock);
-		begun.push(one(item, begun.length));
+		if (hasFailed) break;
+		const promise = one(item, begun.length);
+		promise.catch(fail);
+		begun.push(promise);
 	}
 	return Promise.all(begun);
 }

@@ -68,3 +68,13 @@ it("an edge that is wrong is named by its place among all", async () => {
 	const { error } = await beside({ nodes, edges: wrong });
 	expect(error).toMatchObject({ code: "invalid_input", details: { field: `edges[${EDGES}].to` } });
 });
+
+it("a bad node among many is refused by its place, and takes nobody down", async () => {
+	const unheard: unknown[] = [];
+	const hear = (reason: unknown) => unheard.push(reason);
+	process.on("unhandledRejection", hear);
+	const { error } = await beside({ nodes: [[], ...nodes], edges: [] });
+	process.off("unhandledRejection", hear);
+	expect(error).toMatchObject({ code: "invalid_input", details: { field: "nodes[0]" } });
+	expect(unheard).toEqual([]);
+});
