@@ -98,10 +98,11 @@ export class SharedTail {
 
 	/**
 	 * Reads what has come, once for all who ask meanwhile. One that began before this was asked may have missed something, the
-	 * one after it has not; what comes during that one is for the next call, or a busy stream would never be shown.
+	 * one after it has not; what comes during that one is for the next call, or a busy stream would never be shown. Nor is
+	 * what that one failed over an answer to this.
 	 */
 	async #refresh(): Promise<StreamState> {
-		if (this.#reading) await this.#reading;
+		await this.#reading?.catch(() => {});
 		if (this.#reading || this.#isStale || this.#isAsked || !this.#state) await this.#begin();
 		return this.#state as StreamState;
 	}
