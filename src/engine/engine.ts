@@ -512,7 +512,7 @@ export class Engine {
 
 	#dueFailed({ partition, key, duty, error, isParked }: TimerFailure): void {
 		this.duties.failed(duty ?? "due");
-		if (key === undefined) this.fault("due items could not be read", error, `partition ${partition}`);
+		if (key === undefined) this.fault("due items could not be seen to", error, `partition ${partition}`);
 		else if (isParked) this.fault("items that keep failing are parked for a minute", error, key);
 		else this.fault("a due item failed and will be retried", error, key);
 	}

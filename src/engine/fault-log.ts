@@ -24,7 +24,7 @@ export type FaultClass =
 	| "the sweep failed and will be repeated"
 	| "the given waitpoint secret differs from the stored one; the stored one is used"
 	| "a due item failed and will be retried"
-	| "due items could not be read"
+	| "due items could not be seen to"
 	| "held slots and reservations could not be checked"
 	| "workers could not be kept registered";
 

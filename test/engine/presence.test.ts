@@ -85,7 +85,11 @@ describe("engines on one store", () => {
 			return commit.call(group.store, partition, batch);
 		};
 		await group.clock.advance(10_000);
-		expect(faults).toEqual(["the store refuses changes", "this engine could not announce itself to the others"]);
+		expect(faults).toEqual([
+			"the store refuses changes",
+			"this engine could not announce itself to the others",
+			"due items could not be seen to",
+		]);
 		const ids = await delayEverywhere(two, 100);
 		await group.clock.advance(101);
 		expect(new Set(await statesOf(two, ids))).toEqual(new Set(["waiting"]));

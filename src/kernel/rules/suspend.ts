@@ -142,9 +142,10 @@ function earlierAnswer(
 	if (idempotencyKey !== "") {
 		const name = suspensionNameKey(id, generation, idempotencyKey);
 		const number = (suspensions === 0 ? tx.getFresh(name) : tx.get(name))?.number;
-		const known = number === undefined ? undefined : tx.get(suspensionKey(id, number));
-		const isOver = known !== undefined && hasGoneOn(known);
-		return number !== undefined && isOver ? answerOf(tx, known, number, "already_satisfied") : undefined;
+		// What ended the lease was not over when the call was made.
+		if (number === undefined || number > last) return undefined;
+		const known = tx.get(suspensionKey(id, number));
+		return known && hasGoneOn(known) ? answerOf(tx, known, number, "already_satisfied") : undefined;
 	}
 	for (let number = last; number > Math.max(0, last - MOST_REMEMBERED); number--) {
 		const known = tx.get(suspensionKey(id, number));

@@ -195,6 +195,15 @@ export function suspendingCases(test: PublicCase): void {
 		expect(await suspend(scene, later, { idempotencyKey: "step-1" })).toMatchObject(first);
 	});
 
+	test("a suspend that comes late is told what ended its lease, and the same again once that is over", async (scene) => {
+		const work = await suspended(scene, { idempotencyKey: "step-1" });
+		const late = () => suspend(scene, work.held, { idempotencyKey: "step-1", reason: "manual_pause" });
+		const told = { status: "suspended", suspensionId: work.reply.suspensionId };
+		expect(await late()).toMatchObject(told);
+		await work.send();
+		expect(await late()).toMatchObject(told);
+	});
+
 	test("under a key that was resumed by hand there are no signals", async (scene) => {
 		const { id } = await suspended(scene, { idempotencyKey: "step-1" });
 		await scene.backend.waitpoints.resume(id);
