@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { ROLES, type Role } from "../../src/server/access.ts";
 import type { TokenEntry } from "../../src/server/options.ts";
 import { type BedRow, type StoreBed, storeBeds } from "../e2e/store-beds.ts";
@@ -140,11 +140,11 @@ function ask<Q extends "memory" | "loop" | "connections">(what: Q): Promise<Serv
 
 /** Attackers keep their sockets: the server itself takes them back. */
 async function settled(): Promise<void> {
-	const deadline = Date.now() + SETTLE_MS;
-	while ((await ask("connections")) > OWN_CONNECTIONS) {
-		if (Date.now() > deadline) throw new Error(`${await ask("connections")} connections are still open`);
-		await new Promise((resolve) => setTimeout(resolve, 100));
-	}
+	const isLeft = async () => {
+		const connections = await ask("connections");
+		if (connections > OWN_CONNECTIONS) throw new Error(`${connections} connections are still open`);
+	};
+	await vi.waitFor(isLeft, { timeout: SETTLE_MS, interval: 100 });
 }
 
 /** How long the second tenant's calls take while nobody disturbs them. */
