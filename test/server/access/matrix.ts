@@ -136,7 +136,7 @@ export class Matrix {
 		for (const id of idsIn(text)) if (!said.has(id)) expect([...this.#foreignIds]).not.toContain(id);
 	}
 
-	/** Every record of the other tenant, but those of its grant, which lapses by itself. */
+	/** Every record of the other tenant, but those of its grant, which lapses by itself; sorted, since a scan has no order. */
 	async foreignState(): Promise<string[]> {
 		const { store } = this.#backend.engine;
 		const { executionId } = await this.#foreign.granted();
@@ -150,7 +150,7 @@ export class Matrix {
 				for (const id of idsIn(text)) this.#foreignIds.add(id);
 			}
 		}
-		return found;
+		return found.sort();
 	}
 }
 
