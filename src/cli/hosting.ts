@@ -21,6 +21,7 @@ export async function host(settings: ServerSettings, log: Logger): Promise<Hoste
 	const { store, partitions, retentionMs, sweepMs, waitpointGraceMs, waitpointSecretHex, publicUrl } = settings;
 	const { listen, apiToken, tokens, corsOrigins, openMetrics, maxConcurrentStreamOps } = settings;
 	const { requestsPerSecond, requestBurst } = settings;
+	const unheard = (reason: unknown) => log.error({ err: reason }, "a failure that nobody handles; the server goes on");
 	try {
 		const { url, ff, close } = await startServer({
 			store,
@@ -42,7 +43,13 @@ export async function host(settings: ServerSettings, log: Logger): Promise<Hoste
 			log,
 			onFault: (fault) => logFault(log, fault),
 		});
-		return { address: url, backend: ff.backend as LocalBackend, close };
+		// A fault of ours in one request must not end the others: all that is promised stands in the store.
+		process.on("unhandledRejection", unheard);
+		return {
+			address: url,
+			backend: ff.backend as LocalBackend,
+			close: () => close().finally(() => process.off("unhandledRejection", unheard)),
+		};
 	} catch (error) {
 		throw explainStart(explainStore(error));
 	}

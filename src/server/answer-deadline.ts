@@ -29,10 +29,11 @@ export interface AnswerDeadline {
  */
 export function inTime(handle: Handler, { requestTimeoutMs, area, untilDone, waitMs }: AnswerDeadline): Handler {
 	return (request, reply) => {
-		const answer = handle(request, reply);
-		if (!(answer instanceof Promise)) return answer;
+		// Before the handler begins: between its promise and whoever hears it nothing may throw.
 		const isPatient = area === "administration" || untilDone?.(request) === true;
 		const limitMs = requestTimeoutMs * (isPatient ? PATIENCE : 1) + (waitMs ? waitOf(waitMs(request)) : 0);
+		const answer = handle(request, reply);
+		if (!(answer instanceof Promise)) return answer;
 		return new Promise((resolve, reject) => {
 			const timer = setTimeout(() => {
 				if (reply.raw.headersSent) return;
@@ -44,9 +45,9 @@ export function inTime(handle: Handler, { requestTimeoutMs, area, untilDone, wai
 	};
 }
 
-/** As given, and not checked yet. */
+/** As given, and not checked yet: an object may have a `toString` that is none. */
 function waitOf(given: unknown): number {
-	const ms = Number(given);
+	const ms = typeof given === "number" || typeof given === "string" ? Number(given) : 0;
 	return ms > 0 ? Math.min(ms, MAX_POLL_MS) : 0;
 }
 

@@ -11,9 +11,11 @@ afterEach(async () => {
 });
 
 /** A server with little memory, which is where hostile requests end it. */
-async function serve(heapMb: number): Promise<string> {
+const serve = (heapMb: number): Promise<string> => serveWith(`--max-old-space-size=${heapMb}`);
+
+async function serveWith(nodeOptions: string): Promise<string> {
 	server = new Program(process.execPath, [main, "serve", "--store", "memory:", "--listen", "127.0.0.1:0"], {
-		env: { NODE_OPTIONS: `--max-old-space-size=${heapMb}` },
+		env: { NODE_OPTIONS: nodeOptions },
 	});
 	const [, url = ""] = await server.says(/(http:\/\/127\.0\.0\.1:\d+)/);
 	return url;
@@ -43,5 +45,24 @@ test("the longest lists that fit into a body are refused, and the server goes on
 	const input = new Array(10_000).fill("{}").join(",");
 	const items = new Array(1000).fill(`{"kind":"job","input":[${input}]}`).join(",");
 	expect(await post(`${url}/v1/executions/batch`, `{"items":[${items}]}`)).toEqual({ status: 200, code: "" });
+	expect((await fetch(`${url}/healthz`)).status).toBe(200);
+});
+
+test("a waiting time that cannot be made a number is refused, and the server goes on", async () => {
+	const url = await serve(160);
+	for (const path of ["/v1/claims", "/v1/grants"]) {
+		const body = `{"workerId":"w","instanceId":"w-1","waitMs":{"toString":1}}`;
+		expect(await post(url + path, body)).toEqual({ status: 400, code: "invalid_input" });
+	}
+	expect((await fetch(`${url}/healthz`)).status).toBe(200);
+	expect(server?.out).not.toContain("nobody handles");
+});
+
+test("a failure that nobody handles is logged, and the server goes on", async () => {
+	const fault = "process.on('SIGUSR2',()=>Promise.reject(new Error('planted')))";
+	const url = await serveWith(`--import data:text/javascript,${encodeURIComponent(fault)}`);
+	server?.child.kill("SIGUSR2");
+	await server?.says(/planted/);
+	expect(await server?.says(/a failure that nobody handles; the server goes on/)).toBeTruthy();
 	expect((await fetch(`${url}/healthz`)).status).toBe(200);
 });
