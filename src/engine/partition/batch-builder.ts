@@ -110,9 +110,9 @@ export class BatchBuilder {
 			if (earlier) {
 				earlier.record = record;
 				earlier.after = after;
-			} else unit.written.push({ key, record, before: now, after });
-			if (known) this.#cache.set(key, { record, version, places: after, unit });
-			else this.#cache.add(key, { record, version, places: after, unit });
+			} else unit.written.push({ key, record, chars: 0, before: now, after });
+			if (known) this.#cache.set(key, { record, version, places: after, chars: known.chars, unit });
+			else this.#cache.add(key, { record, version, places: after, chars: 0, unit });
 			for (const { queue, score } of now) {
 				if (isIn(after, queue, score)) continue;
 				this.#heads.remove(queue, { key, score });

@@ -170,7 +170,7 @@ export class BatchSender {
 			report.commands += draft.commands.length;
 			if (result?.ok) {
 				draft.committed = true;
-				for (const { key } of draft.written) memory.committed(key, reply.commit);
+				for (const write of draft.written) memory.committed(write, reply.commit);
 				onCommitted(draft);
 				for (const running of draft.commands) running.resolve(running.outcome as Outcome);
 				return;

@@ -103,15 +103,15 @@ export class PartitionMemory {
 	remember({ key, version, doc }: StoredRecord): void {
 		if (this.cache.get(key)?.unit) return;
 		if (version === 0) {
-			this.cache.set(key, { record: undefined, version, places: [] });
+			this.cache.set(key, { record: undefined, version, places: [], chars: 0 });
 			return;
 		}
 		try {
 			const record = this.#kernel.decode(key, doc);
-			this.cache.set(key, { record, version, places: this.#kernel.placement(key, record) });
+			this.cache.set(key, { record, version, places: this.#kernel.placement(key, record), chars: doc.length });
 		} catch (error) {
 			this.#onCorrupt(key, error instanceof Error ? error.message : String(error));
-			this.cache.set(key, { record: undefined, version, places: [], corrupt: error });
+			this.cache.set(key, { record: undefined, version, places: [], chars: 0, corrupt: error });
 		}
 	}
 
@@ -124,12 +124,11 @@ export class PartitionMemory {
 	}
 
 	/** A write to this record has reached the store. What has come to rest is let go, so that it dies young. */
-	committed(key: string, version: number): void {
+	committed({ key, chars }: Write, version: number): void {
 		const entry = this.cache.get(key);
 		if (!entry) return;
 		if (!entry.record || !this.#kernel.isBusy(key, entry.record)) return this.cache.delete(key);
-		entry.unit = undefined;
-		entry.version = version;
+		this.cache.settle(entry, version, chars);
 	}
 
 	/** Brings writes that have reached the store into what was read of a queue while they were on their way. */

@@ -15,6 +15,8 @@ export interface Write {
 	readonly key: string;
 	/** Undefined when it is removed. */
 	record: object | undefined;
+	/** How long its document is, once it was made. */
+	chars: number;
 	readonly before: readonly Placement[];
 	after: readonly Placement[];
 }
@@ -86,9 +88,13 @@ export class UnitDraft {
 			blobsRemoved: this.blobsRemoved,
 			wantsTurn,
 		};
-		for (const { key, record, before, after } of this.written) {
-			if (record) unit.put.push({ key, doc: encodeWithin(key, record) });
-			else unit.removed.push(key);
+		for (const write of this.written) {
+			const { key, record, before, after } = write;
+			if (record) {
+				const doc = encodeWithin(key, record);
+				write.chars = doc.length;
+				unit.put.push({ key, doc });
+			} else unit.removed.push(key);
 			for (const { queue, score } of before)
 				if (!isIn(after, queue, score)) unit.indexRemoved.push({ queue, key, score });
 			for (const { queue, score } of after)
