@@ -1,7 +1,7 @@
 import type { Role } from "../../../src/server/access.ts";
 import { Random } from "../../simulation/random.ts";
 import { problemWith } from "./judge.ts";
-import { Learned } from "./learned.ts";
+import { type About, Learned, NOTHING } from "./learned.ts";
 import { type Operation, operationsOf } from "./operations.ts";
 import { blownValue, brokenValue, oddValue, type Schema, validValue } from "./random-value.ts";
 import { ROUGH_WAYS, type RoughWay } from "./rough-sockets.ts";
@@ -75,7 +75,8 @@ export class Attacker {
 		if (problem) return { attack, answer, problem };
 		const isJson = answer.headers["content-type"]?.startsWith("application/json") === true;
 		if (answer.status < 300) this.#neverDone.delete(attack.route);
-		if (answer.status < 300 && isJson) this.#learned(attack.isBound).learn(areaOf(attack.route), answer.text);
+		if (answer.status < 300 && isJson)
+			this.#learned(attack.isBound).learn(areaOf(attack.route), attack.request.path, answer.text);
 		return undefined;
 	}
 
@@ -103,32 +104,31 @@ export class Attacker {
 	#request(operation: Operation, how: { random: Random; isBroken: boolean; isBound: boolean }): Request {
 		const { random, isBroken, isBound } = how;
 		const { method, path, query, body } = operation;
-		const learned = this.#learned(isBound);
-		const held = learned.held(random);
+		const about = this.#learned(isBound).about(path, random);
 		const headers: Record<string, string> = {};
 		if (random.chance(0.05)) headers.accept = "text/event-stream, application/json";
 		return {
 			method: isBroken && random.chance(0.03) ? random.pick(["PUT", "PATCH", "OPTIONS", "TRACE"]) : method,
-			path: this.#path(path, how, held?.id) + this.#query(query, how),
+			path: this.#path(path, how, about) + this.#query(query, how),
 			headers: typed(headers, random, isBroken),
-			body: body && this.#body(path, body, { ...how, held }),
+			body: body && this.#body(path, body, { ...how, about }),
 		};
 	}
 
 	#body(
 		path: string,
 		schema: Schema,
-		how: { random: Random; isBroken: boolean; isBound: boolean; held: ReturnType<Learned["held"]> },
+		how: { random: Random; isBroken: boolean; isBound: boolean; about: About },
 	): string {
-		const { random, isBroken, held } = how;
-		const samples = this.#learned(how.isBound).samples(held);
+		const { random, isBroken, about } = how;
+		const samples = this.#learned(how.isBound).samples(about);
 		if (random.chance(0.01)) return asText(blownValue(schema, random, samples, sizeFor(path, random)));
 		const make = isBroken && random.chance(0.5) ? brokenValue : validValue;
 		const text = asText(make(schema, "", random, samples));
 		return isBroken && random.chance(0.2) ? damaged(text, random) : text;
 	}
 
-	#path(path: string, { random, isBound }: { random: Random; isBound: boolean }, held: string | undefined): string {
+	#path(path: string, { random, isBound }: { random: Random; isBound: boolean }, { held, waitpoint }: About): string {
 		return path.replace(/\{(\w+)\}/g, (_, name: string) => {
 			if (random.chance(0.06)) return inUrl(oddValue(random));
 			if (random.chance(0.04)) return random.pick(ODD_PARTS);
@@ -136,11 +136,11 @@ export class Attacker {
 			if (name === "lane") return random.pick(["default", "other", "third", "fourth"]);
 			if (name === "node") return random.pick(["a", "b"]);
 			if (name === "n") return random.pick(["0", "1"]);
-			if (name === "wp") return this.#learned(isBound).waitpoint(random).id;
+			if (name === "wp") return waitpoint.id;
 			if (isBound && random.chance(0.15)) return random.pick(this.#foreignIds);
 			if (random.chance(0.1)) return `ex_${"0123456789abcdef".repeat(2)}_${random.integer(0, 16_383)}`;
 			const area = areaOf(path);
-			if (held !== undefined && area === "executions" && random.chance(0.5)) return held;
+			if (held && area === "executions" && random.chance(0.5)) return held.id;
 			return inUrl(this.#learned(isBound).id(area, random) ?? "b");
 		});
 	}
@@ -149,7 +149,7 @@ export class Attacker {
 		schema: Schema,
 		{ random, isBroken, isBound }: { random: Random; isBroken: boolean; isBound: boolean },
 	): string {
-		const given = validValue(schema, "", random, this.#learned(isBound).samples(undefined)) as Record<string, unknown>;
+		const given = validValue(schema, "", random, this.#learned(isBound).samples(NOTHING)) as Record<string, unknown>;
 		// A wait that names no time takes long.
 		if (schema.properties?.timeoutMs) given.timeoutMs ??= 1;
 		if (isBroken && random.chance(0.3)) given[random.pick(["nope", "limit", "cursor", "waitMs"])] = oddValue(random);

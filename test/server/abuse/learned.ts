@@ -6,13 +6,30 @@ interface Held {
 	fence: object;
 }
 
+interface Waitpoint {
+	executionId: string;
+	id: string;
+	token: string;
+}
+
+export interface About {
+	held: Held | undefined;
+	waitpoint: Waitpoint;
+}
+
+const NO_WAITPOINT: Waitpoint = { executionId: "ex_1", id: "wp_1", token: "k1.x" };
+export const NOTHING: About = { held: undefined, waitpoint: NO_WAITPOINT };
+
+/** Calls about work that waits for somebody; the others are mostly refused for such. */
+const ABOUT_WAITING = /^\/v1\/executions\/\{id\}\/(signals|resume|approve|waitpoints\/)/;
+
 const LANES = ["default", "other", "third", "fourth"];
 
 /** What the answers to one kind of attackers have told them: ids that exist, leases they hold, tokens of waitpoints. */
 export class Learned {
 	readonly #ids = new Map<string, string[]>();
 	readonly #held: Held[] = [];
-	readonly #waitpoints: { id: string; token: string }[] = [];
+	readonly #waitpoints: Waitpoint[] = [];
 	readonly #namespaces: readonly string[];
 
 	/** The namespaces that they name in what they ask for. */
@@ -20,8 +37,8 @@ export class Learned {
 		this.#namespaces = namespaces;
 	}
 
-	/** Takes in what a route of an area, such as `executions`, has answered. */
-	learn(area: string, text: string): void {
+	/** Takes in what a route of an area, such as `executions`, has answered to a request for a path. */
+	learn(area: string, path: string, text: string): void {
 		let said: Record<string, unknown> | null;
 		try {
 			said = JSON.parse(text) as Record<string, unknown> | null;
@@ -33,8 +50,9 @@ export class Learned {
 		for (const one of [said, ...listIn(said[area]), ...listIn(said.items)]) {
 			if (typeof one.id === "string") keep(this.#idsOf(area), one.id);
 		}
-		for (const { id, token } of listIn(said.waitpoints))
-			if (typeof id === "string" && typeof token === "string") keep(this.#waitpoints, { id, token });
+		const executionId = /^\/v1\/executions\/([^/?]+)/.exec(path)?.[1] ?? "";
+		for (const { id, token } of [said, ...listIn(said.waitpoints)])
+			if (typeof id === "string" && typeof token === "string") keep(this.#waitpoints, { executionId, id, token });
 		for (const { id, lease } of listIn(said.executions)) {
 			const { id: leaseId, epoch } = (lease ?? {}) as { id?: string; epoch?: number };
 			if (typeof id === "string" && leaseId) keep(this.#held, { id, fence: { leaseId, epoch } });
@@ -43,22 +61,23 @@ export class Learned {
 		if (grantId) keep(this.#idsOf("grants"), grantId);
 	}
 
-	/** An id that was told, if any was. */
+	/** An id that was told, if any was; often one of the last, since what is new can still be changed. */
 	id(area: string, random: Random): string | undefined {
 		const ids = this.#idsOf(area);
-		return ids.length > 0 ? random.pick(ids) : undefined;
+		const some = random.chance(0.3) ? ids.slice(-2) : ids;
+		return some.length > 0 ? random.pick(some) : undefined;
 	}
 
-	held(random: Random): Held | undefined {
-		return this.#held.length > 0 ? random.pick(this.#held) : undefined;
-	}
-
-	waitpoint(random: Random): { id: string; token: string } {
-		return this.#waitpoints.length > 0 ? random.pick(this.#waitpoints) : { id: "wp_1", token: "k1.x" };
+	/** What a call is about that needs more than an id. */
+	about(path: string, random: Random): About {
+		const waitpoint = this.#waitpoints.length > 0 ? random.pick(this.#waitpoints.slice(-10)) : NO_WAITPOINT;
+		const held = this.#held.length > 0 ? random.pick(this.#held) : undefined;
+		const isWaiting = ABOUT_WAITING.test(path) && waitpoint !== NO_WAITPOINT;
+		return { held: isWaiting ? { id: waitpoint.executionId, fence: held?.fence ?? {} } : held, waitpoint };
 	}
 
 	/** Values that fit, by the name of their field. */
-	samples(held: Held | undefined): Samples {
+	samples({ held, waitpoint }: About): Samples {
 		const id = (area: string) => (random: Random) => this.id(area, random) ?? "b";
 		return {
 			condition: (random) =>
@@ -71,8 +90,8 @@ export class Learned {
 			waitpoints: () => [{ key: "w" }],
 			frames: (random) => Array.from({ length: random.integer(1, 5) }, (_, n) => ({ text: `frame ${n}` })),
 			leases: () => [held ? { executionId: held.id, ...held.fence } : { executionId: "ex_1", leaseId: "l", epoch: 1 }],
-			waitpointId: (random) => this.waitpoint(random).id,
-			token: (random) => this.waitpoint(random).token,
+			waitpointId: () => waitpoint.id,
+			token: () => waitpoint.token,
 			kind: (random) => random.pick(["a", "b"]),
 			lane: (random) => random.pick(LANES),
 			lanes: () => LANES,
@@ -97,11 +116,13 @@ export class Learned {
 			after: (random) => random.pick(["start", "end", "0-0", "3-1"]),
 			// Ids of frames, or keys of nodes.
 			from: (random) => random.pick(["0-0", "a", "m1"]),
-			to: (random) => random.pick(["9-0", "b", "m2"]),
+			to: (random) => random.pick(["9-0", "b", "c", "m2"]),
 			nodes: () => [
 				{ key: "a", kind: "a" },
 				{ key: "b", kind: "b" },
+				{ key: "c", kind: "a" },
 			],
+			sealed: (random) => random.chance(0.3),
 			edges: () => [{ from: "a", to: "b" }],
 			groups: () => [{ node: "b", policy: "any_of" }],
 			node: () => "b",
