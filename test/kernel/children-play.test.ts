@@ -1,10 +1,11 @@
 import { expect, it } from "vitest";
 import { isMarked } from "../../src/kernel/children/marks.ts";
 import type { CommandOf } from "../../src/kernel/kernel.ts";
-import { DUE_QUEUE, eligibleQueue } from "../../src/kernel/placement.ts";
+import { DUE_QUEUE } from "../../src/kernel/placement.ts";
 import { type ExecutionRecord, executionKey } from "../../src/kernel/records/execution.ts";
 import { familyDefaults, familyKey, WAIT_MODES, type WaitMode } from "../../src/kernel/records/family.ts";
 import { hasEnded, publicState } from "../../src/kernel/state.ts";
+import { claimOne } from "./claim-command.ts";
 import { MapPartition } from "./map-tx.ts";
 
 /*
@@ -68,25 +69,7 @@ class Play {
 	/** The fence of something, claimed if it has to be; undefined when it cannot be. */
 	#held(id: string) {
 		const { namespace, lane, kind, requiredCapabilities } = this.#read(id);
-		this.#partition.run(
-			{
-				op: "claim",
-				namespace,
-				lane,
-				queues: [eligibleQueue({ namespace, lane, kind, requiredCapabilities })],
-				capabilities: [],
-				kinds: undefined,
-				workerId: "w",
-				instanceId: "w-1",
-				max: 1,
-				leaseMs: 1000,
-				leaseUuids: [String(++this.#leases).padStart(32, "0")],
-				inputBudget: 1,
-				atLeastOne: true,
-				actor: "w-1",
-			},
-			NOW,
-		);
+		this.#partition.run(claimOne({ namespace, lane, kind, requiredCapabilities }, ++this.#leases), NOW);
 		const { lease } = this.#read(id);
 		return lease ? { leaseId: lease.id, epoch: lease.epoch } : undefined;
 	}

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { isMarked, marked, unmarked } from "../../src/kernel/children/marks.ts";
 import type { CommandOf, OutcomeOf } from "../../src/kernel/kernel.ts";
-import { childrenQueue, DUE_QUEUE, eligibleQueue } from "../../src/kernel/placement.ts";
+import { childrenQueue, DUE_QUEUE } from "../../src/kernel/placement.ts";
 import { executionKey } from "../../src/kernel/records/execution.ts";
 import { CHILDREN_PER_PAGE, familyKey, MAX_CHILDREN } from "../../src/kernel/records/family.ts";
 import { publicState } from "../../src/kernel/state.ts";
+import { claimOne } from "./claim-command.ts";
 import { MapPartition } from "./map-tx.ts";
 
 const NOW = 1_700_000_000_000;
@@ -41,25 +42,7 @@ class Family {
 
 	claim(lane: string): { id: string; fence: Fence } {
 		const wanted = { namespace: "default", lane, kind: "job", requiredCapabilities: [] };
-		const outcome = this.partition.run(
-			{
-				op: "claim",
-				namespace: "default",
-				lane,
-				queues: [eligibleQueue(wanted)],
-				capabilities: [],
-				kinds: undefined,
-				workerId: "w",
-				instanceId: "w-1",
-				max: 1,
-				leaseMs: 1000,
-				leaseUuids: [String(++this.#leases).padStart(32, "0")],
-				inputBudget: 1,
-				atLeastOne: true,
-				actor: "w-1",
-			},
-			NOW,
-		);
+		const outcome = this.partition.run(claimOne(wanted, ++this.#leases), NOW);
 		const [record] = outcome.ok ? outcome.executions : [];
 		if (!record?.lease) throw new Error("nothing was claimed");
 		return { id: record.id, fence: { leaseId: record.lease.id, epoch: record.lease.epoch } };

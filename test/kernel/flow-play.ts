@@ -3,7 +3,7 @@ import { type GivenEdge, type GivenGroup, orderGraph } from "../../src/kernel/fl
 import { isUnreachable } from "../../src/kernel/flows/groups.ts";
 import { planFlow } from "../../src/kernel/flows/planning.ts";
 import { makeId } from "../../src/kernel/ids.ts";
-import { DUE_QUEUE, eligibleQueue } from "../../src/kernel/placement.ts";
+import { DUE_QUEUE } from "../../src/kernel/placement.ts";
 import { type ExecutionRecord, executionKey } from "../../src/kernel/records/execution.ts";
 import {
 	type CancelPolicy,
@@ -17,6 +17,7 @@ import {
 } from "../../src/kernel/records/flow.ts";
 import { LINKS_PER_PAGE, linksDefaults, linksKey } from "../../src/kernel/records/links.ts";
 import { publicState } from "../../src/kernel/state.ts";
+import { claimOne } from "./claim-command.ts";
 import { MapPartition } from "./map-tx.ts";
 
 export interface PlayedGraph {
@@ -158,22 +159,10 @@ export class FlowPlay {
 
 	/** Claims one member by its key, which must be the first in the queue or the only one wanted. */
 	claimAll(): ExecutionRecord[] {
-		const queue = eligibleQueue({ namespace: "default", lane: "default", kind: "job", requiredCapabilities: [] });
-		const claimed = this.run({
-			op: "claim",
-			namespace: "default",
-			lane: "default",
-			queues: [queue],
-			workerId: "w",
-			instanceId: "w-1",
-			leaseMs: 1e9,
-			actor: "w-1",
-			max: 1,
-			leaseUuids: [uuid()],
-			inputBudget: 1e9,
-			atLeastOne: true,
-			capabilities: new Set<string>(),
-		} as never) as unknown as { executions: ExecutionRecord[] };
+		const work = { namespace: "default", lane: "default", kind: "job", requiredCapabilities: [] };
+		const claimed = this.run(claimOne(work, ++minted, { leaseMs: 1e9 })) as unknown as {
+			executions: ExecutionRecord[];
+		};
 		return claimed.executions;
 	}
 

@@ -2,13 +2,15 @@ import { expect } from "vitest";
 import { makeId } from "../../src/kernel/ids.ts";
 import { eligibleQueue } from "../../src/kernel/placement.ts";
 import { type ExecutionRecord, executionKey } from "../../src/kernel/records/execution.ts";
+import { claimOne } from "./claim-command.ts";
 import { policies, type Shown, type Step } from "./history-steps.ts";
 import { MapPartition } from "./map-tx.ts";
 import { type Answer, ModelExecution, type ModelFence } from "./model.ts";
 import * as model from "./model-commands.ts";
 import { compare, same } from "./model-comparison.ts";
 
-const QUEUE = eligibleQueue({ namespace: "default", lane: "default", kind: "job", requiredCapabilities: [] });
+const WORK = { namespace: "default", lane: "default", kind: "job", requiredCapabilities: [] };
+const QUEUE = eligibleQueue(WORK);
 const START = 1_700_000_000_000;
 const uuid = (n: number): string => n.toString(16).padStart(32, "0");
 
@@ -189,25 +191,7 @@ export class History {
 
 	#claim(max: number, ttl: number): void {
 		const uuids = Array.from({ length: max }, () => uuid(++this.#minted));
-		const outcome = this.partition.run(
-			{
-				op: "claim",
-				namespace: "default",
-				lane: "default",
-				queues: [QUEUE],
-				kinds: undefined,
-				capabilities: [],
-				max,
-				leaseUuids: uuids,
-				leaseMs: ttl,
-				workerId: "w",
-				instanceId: "w-1",
-				inputBudget: 1e9,
-				atLeastOne: true,
-				actor: "w-1",
-			},
-			this.#now,
-		);
+		const outcome = this.partition.run(claimOne(WORK, 0, { max, leaseUuids: uuids, leaseMs: ttl }), this.#now);
 		if (!outcome.ok) throw new Error(`a claim was refused: ${outcome.code}`);
 		const best = this.#waiting().slice(0, max);
 		expect(outcome.executions.map(({ id }) => id)).toEqual(best.map(({ id }) => id));

@@ -2,10 +2,11 @@ import { expect, it } from "vitest";
 import { guardText } from "../../src/kernel/admission/guards.ts";
 import { countedAt, straddling } from "../../src/kernel/admission/window-count.ts";
 import type { CommandOf } from "../../src/kernel/kernel.ts";
-import { eligibleQueue, guardsQueue } from "../../src/kernel/placement.ts";
+import { guardsQueue } from "../../src/kernel/placement.ts";
 import { encode } from "../../src/kernel/record-types.ts";
 import { quotaKey, windowChunkKey } from "../../src/kernel/records/quota.ts";
 import { amend } from "../../src/kernel/records/record.ts";
+import { claimOne } from "./claim-command.ts";
 import { MapPartition } from "./map-tx.ts";
 
 const NOW = 1_700_000_000_000;
@@ -135,20 +136,7 @@ it("a refusal speaks for others that the same call finds, but not after the engi
 	const refusal = { detail: "concurrency 1/1", limit: "concurrency", isForAll: true, at: NOW };
 	const claim = (at: number) =>
 		partition.run(
-			{
-				op: "claim",
-				...work,
-				queues: [eligibleQueue({ ...work, isGuarded: true })],
-				capabilities: [],
-				kinds: undefined,
-				workerId: "w",
-				instanceId: "w-1",
-				max: 1,
-				leaseMs: 1000,
-				leaseUuids: ["1".padStart(32, "0")],
-				inputBudget: 1,
-				atLeastOne: true,
-				actor: "w-1",
+			claimOne({ ...work, isGuarded: true }, 1, {
 				admission: {
 					jitter: 0,
 					refused: new Map([[guardText(GUARD), refusal]]),
@@ -156,7 +144,7 @@ it("a refusal speaks for others that the same call finds, but not after the engi
 					isAlone: false,
 					most: 10,
 				},
-			},
+			}),
 			at,
 		);
 	// By then the quota may have given up waiting for it to come: whoever is set aside now would wait for ever.

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { CommandOf } from "../../src/kernel/kernel.ts";
 import { stepBlobKey } from "../../src/kernel/payload.ts";
-import { eligibleQueue, stepsQueue } from "../../src/kernel/placement.ts";
+import { stepsQueue } from "../../src/kernel/placement.ts";
 import { executionKey } from "../../src/kernel/records/execution.ts";
 import { MAX_STEP_BYTES, stepKey, stepSubject } from "../../src/kernel/records/step.ts";
+import { claimOne } from "./claim-command.ts";
 import { MapPartition } from "./map-tx.ts";
 
 const NOW = 1_700_000_000_000;
@@ -38,23 +39,7 @@ class Job {
 	}
 
 	claim(): void {
-		const command: CommandOf<"claim"> = {
-			op: "claim",
-			namespace: "default",
-			lane: "default",
-			queues: [eligibleQueue(CLASS)],
-			capabilities: [],
-			kinds: undefined,
-			workerId: "w",
-			instanceId: "w-1",
-			max: 1,
-			leaseMs: 1000,
-			leaseUuids: [String(++this.#leases).padStart(32, "0")],
-			inputBudget: MIB,
-			atLeastOne: true,
-			actor: "w-1",
-		};
-		const outcome = this.partition.run(command, NOW);
+		const outcome = this.partition.run(claimOne(CLASS, ++this.#leases), NOW);
 		const lease = outcome.ok ? outcome.executions[0]?.lease : undefined;
 		if (!lease) throw new Error("nothing was claimed");
 		this.fence = { leaseId: lease.id, epoch: lease.epoch };
