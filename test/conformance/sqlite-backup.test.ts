@@ -1,6 +1,8 @@
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { FlowFabric, importFile } from "../../src/index.ts";
 
@@ -83,4 +85,37 @@ it("does not write over a file, and leaves none that is incomplete", async () =>
 	await ff.close();
 	await expect(ff.backup(failing)).rejects.toMatchObject({ code: "shutting_down" });
 	expect(await leftovers()).toEqual(["backup.jsonl"]);
+});
+
+it("two at once have all that was there when each was asked for", async () => {
+	await submit(1000);
+	const count = async () => {
+		let records = 0;
+		for await (const line of ff.backend.admin.backup()) records += Number(line.startsWith('{"record"'));
+		return records;
+	};
+	const first = count();
+	await submit(500);
+	const second = count();
+	let backing = true;
+	const both = Promise.all([first, second]).finally(() => (backing = false));
+	while (backing) await submit(50);
+	const [one, two] = await both;
+	expect(one).toBeGreaterThanOrEqual(1000);
+	expect(two).toBeGreaterThanOrEqual(1500);
+});
+
+it("keeps other processes out of the store, as before it", async () => {
+	await submit(10);
+	await ff.backup(join(folder, "backup.jsonl"));
+	const program = `import B from "better-sqlite3"; new B(process.argv[1], { timeout: 0 }).pragma("user_version")`;
+	const args = ["--input-type=module", "-e", program, join(folder, "store.db")];
+	await expect(promisify(execFile)(process.execPath, args)).rejects.toThrow("database is locked");
+});
+
+it("leaves a log that is taken into the file as before", async () => {
+	const logBytes = async () => (await stat(join(folder, "store.db-wal"))).size;
+	await ff.backup(join(folder, "backup.jsonl"));
+	for (let n = 0; n < 40; n++) await submit(1000);
+	expect(await logBytes()).toBeLessThan(32 * 1024 * 1024);
 });

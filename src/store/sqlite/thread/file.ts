@@ -11,7 +11,7 @@ import { checkUp } from "./check-up.ts";
 import { orOnDamage } from "./damage.ts";
 import { type Committed, SqlitePartition } from "./partition.ts";
 import * as sql from "./schema.ts";
-import { copyDatabase, type DatabaseCopy } from "./snapshot.ts";
+import { Copier, type DatabaseCopy } from "./snapshot.ts";
 import { type EventRow, prepareStatements, type RecordRow, type Statements } from "./statements.ts";
 import { fromText, type Text, toText } from "./text.ts";
 
@@ -36,6 +36,7 @@ export class SqliteFile {
 	readonly #run: Statements;
 	readonly #partitions: SqlitePartition[];
 	readonly #discard: DatabaseCopy["discard"] | undefined;
+	readonly #copier: Copier;
 	readonly path: string;
 	/** Set when a transaction failed: what is in memory may not be what is in the file. */
 	#stale = false;
@@ -49,6 +50,7 @@ export class SqliteFile {
 			(_, index) => new SqlitePartition(index, this.#run, () => this.now),
 		);
 		this.#discard = discard;
+		this.#copier = new Copier(db);
 	}
 
 	/** Versions and documents in turn. */
@@ -199,7 +201,7 @@ export class SqliteFile {
 
 	/** A copy in a file beside this one, gone when it is closed. */
 	async copy(): Promise<SqliteFile> {
-		const { db, discard } = await copyDatabase(this.#db);
+		const { db, discard } = await this.#copier.copy();
 		return new SqliteFile(db, this.#partitions.length, discard);
 	}
 
@@ -231,6 +233,7 @@ export class SqliteFile {
 	async close(): Promise<void> {
 		if (!this.#discard) this.#saveTimes();
 		this.#db.close();
+		await this.#copier.close();
 		await this.#discard?.();
 	}
 

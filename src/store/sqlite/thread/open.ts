@@ -91,9 +91,7 @@ export function configure(db: Database, isNew: boolean): void {
 	db.pragma("fullfsync = ON");
 	// 16 MB. A larger cache costs: SQLite goes over its whole table of pages at every commit (0.3 ms of it at 128 MB).
 	db.pragma("cache_size = -16384");
-	// 16 MB of log between checkpoints. Work of 200 classes writes to as many pages again and again, and with 8 MB it took
-	// 1.1 × as long; that of one class took as long with 8, 16 or 32.
-	db.pragma("wal_autocheckpoint = 2000");
+	db.pragma(`wal_autocheckpoint = ${sql.CHECKPOINT_PAGES}`);
 	// A migration may make the log large; afterwards it shrinks again.
 	db.pragma("journal_size_limit = 67108864");
 }
