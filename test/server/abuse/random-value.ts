@@ -33,7 +33,8 @@ const ONE_OF_TWO = [
 
 /** A value a schema allows, as far as samples and bounds tell. */
 export function validValue(schema: Schema, name: string, random: Random, samples: Samples): unknown {
-	const sample = samples[name];
+	// Fields may be called `constructor`, too.
+	const sample = Object.hasOwn(samples, name) ? samples[name] : undefined;
 	if (sample && random.chance(0.9)) return sample(random);
 	if (schema.const !== undefined) return schema.const;
 	if (schema.enum) return random.pick(schema.enum);
