@@ -11,7 +11,7 @@ const RETRY_AFTER_S = 1;
 export function handleErrors(app: FastifyInstance, log: ServerLog, methodsOf: (path: string) => string[]): void {
 	app.setErrorHandler((thrown: FastifyError, request, reply) => {
 		const error = translated(thrown, request);
-		if (error.code === "internal") {
+		if (error.code === "internal" && !isOfALeaver(thrown, request)) {
 			log.error(
 				{ err: thrown, requestId: request.id, route: request.routeOptions.url },
 				"a call failed with an internal error",
@@ -47,6 +47,10 @@ export function sendError(reply: FastifyReply, error: FlowFabricError): FastifyR
 		.type("application/json; charset=utf-8")
 		.send({ error: errorBody(error) });
 }
+
+/** Whoever leaves closes the text of an answer that has not begun, and there is nobody to be told of it. */
+const isOfALeaver = ({ code }: FastifyError, { raw }: FastifyRequest): boolean =>
+	code === "ERR_STREAM_PREMATURE_CLOSE" && raw.socket.destroyed;
 
 /** What the framework refuses, in our words. */
 export function translated(thrown: FastifyError, request: FastifyRequest): FlowFabricError {

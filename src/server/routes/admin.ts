@@ -4,6 +4,7 @@ import { backupRequest, rotateSecretRequest } from "../../contract/keys.ts";
 import * as replies from "../../contract/replies/admin.ts";
 import { onBackup, onKeyring } from "../audit.ts";
 import { tenantOf } from "../auth.ts";
+import { ifUndelivered } from "../pending-call.ts";
 import type { ServerContext } from "../server-context.ts";
 import { inArea, orEmpty, type Route } from "./route.ts";
 
@@ -45,6 +46,11 @@ async function backup(context: ServerContext, request: FastifyRequest, reply: Fa
 		const first = await lines.next();
 		const text = Readable.from(endedLines(first, lines), { objectMode: false });
 		text.once("close", () => place.give());
+		// Nobody begins to read a text that comes too late, so that it does not end by itself.
+		ifUndelivered(reply, () => {
+			place.give();
+			lines.return?.().catch((error) => context.log.error({ err: error }, "what a backup was made of is left behind"));
+		});
 		return reply.type("application/x-ndjson; charset=utf-8").send(text);
 	} catch (error) {
 		place.give();
