@@ -74,6 +74,9 @@ export class EventTrimmer implements Scanner {
 
 const stepOf = (time: number): number => Math.floor(time / TRIM_STEP_MS) * TRIM_STEP_MS;
 
+/** Whether what happened at that time may be gone by now. Half of the day is for clocks that differ. */
+export const mayBeTrimmed = (since: number, now: number): boolean => since < now - EVENT_RETENTION_MS / 2;
+
 /** The time before which events of this partition may be gone. */
 export async function readTrimMark(runner: PartitionRunner, kernel: Kernel): Promise<number> {
 	const { records } = await runner.ask((store, partition) => store.read(partition, [EVENT_LOG_KEY]));

@@ -1,7 +1,7 @@
 import { type AnyEvent, decodeEvent } from "../../kernel/events.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import { type LoggedEvent, TIME_TOLERANCE_MS } from "../../store/port.ts";
-import { readTrimMark } from "../duties/event-trimmer.ts";
+import { mayBeTrimmed, readTrimMark } from "../duties/event-trimmer.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { cursorExpired } from "./cursor.ts";
 import type { FeedPosition } from "./feed-cursor.ts";
@@ -10,6 +10,11 @@ import type { FeedPosition } from "./feed-cursor.ts";
 const READ_AHEAD = 2000;
 const MOST_AT_ONCE = 256;
 const LEAST_AT_ONCE = 8;
+/** How long it is believed that a partition's last commit is still there: readers at the end do not each ask for it. */
+const END_TRUST_MS = 1000;
+
+/** The last commit of a partition, and when that was asked. */
+const ends = new WeakMap<PartitionRunner, { commit: number; at: number }>();
 
 export interface FeedPage {
 	events: AnyEvent[];
@@ -95,8 +100,10 @@ class PartitionLog {
 
 	/** Where the reader goes on; refused when something it had not read yet may be gone. */
 	async position(kernel: Kernel): Promise<FeedPosition> {
-		const trimmedBefore = await readTrimMark(this.#runner, kernel);
-		if (trimmedBefore > this.#from.trimmedBefore && this.#from.since < trimmedBefore) throw cursorExpired();
+		const { since } = this.#from;
+		const isOld = mayBeTrimmed(since, this.#runner.time.now());
+		const trimmedBefore = isOld ? await readTrimMark(this.#runner, kernel) : this.#from.trimmedBefore;
+		if (trimmedBefore > this.#from.trimmedBefore && since < trimmedBefore) throw cursorExpired();
 		const { commit, index } = this.#taken ?? this.#from;
 		const next = this.#entries[this.#next] ?? (this.#complete ? undefined : this.#taken);
 		return { commit, index, since: Math.max(0, (next?.at ?? this.#readAt) - TIME_TOLERANCE_MS), trimmedBefore };
@@ -105,7 +112,11 @@ class PartitionLog {
 	/** A position behind the end was taken in another store, or before this one was put back to an earlier state. */
 	async #checkEnd(): Promise<void> {
 		if (this.#taken) return;
+		const at = this.#runner.time.now();
+		const known = ends.get(this.#runner);
+		if (known && at - known.at < END_TRUST_MS && this.#from.commit <= known.commit) return;
 		const { commit } = await this.#runner.ask((store, partition) => store.lastCommit(partition));
 		if (this.#from.commit > commit) throw cursorExpired();
+		ends.set(this.#runner, { commit, at });
 	}
 }
