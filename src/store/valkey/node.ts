@@ -121,7 +121,16 @@ export class Node {
 	/** Answers as text, or as bytes when asked. */
 	send(call: Call, bytes = false): Promise<unknown> {
 		if (!this.isConnected) return Promise.reject(new NotConnected(`not connected to ${this.address}`));
+		this.#gather();
 		return this.#client.sendCommand(commandOf(call, bytes)) as Promise<unknown>;
+	}
+
+	/** What is sent in one turn leaves with one write. */
+	#gather(): void {
+		const { stream } = this.#client;
+		if (!stream || stream.writableCorked > 0) return;
+		stream.cork();
+		process.nextTick(() => stream.uncork());
 	}
 
 	/** A call to this very server, connected or not yet. */
