@@ -29,10 +29,17 @@ const JUDGES_TIMES = process.env.FF_ABUSE_TIMES === "judged";
 const LOOP_MS = 50;
 const MEMORY_GROWTH = 1.2;
 /**
- * So many executions wait for their time from the beginning: as much as the server keeps of what it has read, so that this
- * is full before it is measured. What grows after that grows with every request.
+ * So many executions wait for their time from the beginning, and each is as large: as much as the server keeps of what it
+ * has read, in number and in size, so that this is full before it is measured. What grows after that grows with every
+ * request.
  */
 const WAITING = 25_000;
+const LATER = {
+	kind: "later",
+	delayMs: 86_400_000,
+	input: "x".repeat(600),
+	tags: { team: "billing", region: "north", customer: "c-1029", release: "4.18.2" },
+};
 const PER_CALL = 1000;
 /** Connections the second tenant may keep, and the test. */
 const OWN_CONNECTIONS = 32;
@@ -123,7 +130,7 @@ describe.each(beds)("$name", ({ name, open }: BedRow) => {
 });
 
 async function fill(address: string): Promise<void> {
-	const items = Array.from({ length: PER_CALL }, () => ({ kind: "later", delayMs: 86_400_000 }));
+	const items = Array.from({ length: PER_CALL }, () => LATER);
 	const headers = { authorization: `Bearer ${tokenOf("waiting-submitter")}`, "content-type": "application/json" };
 	for (let made = 0; made < WAITING; made += PER_CALL) {
 		const init = { method: "POST", headers, body: JSON.stringify({ items }) };
