@@ -79,14 +79,16 @@ describe.each(rows)("a handler of many steps on $name ×$partitions", ({ name, p
 			runs += ran.length;
 			recorded = await recordedSteps(ff, id);
 		}
+		const { reclaims } = await ff.get(id);
 		task.meta.kills = KILLS;
 		process.stdout.write(
-			`${KILLS} kills of a handler of ${STEPS} steps on ${name} ×${partitions}: ${again.length} recorded steps ran again, ${runs - STEPS} ran twice that were not recorded\n`,
+			`${KILLS} kills of a handler of ${STEPS} steps on ${name} ×${partitions}: ${reclaims} reclaims, ${again.length} recorded steps ran again, ${runs - STEPS} ran twice that were not recorded\n`,
 		);
 		expect(again).toEqual([]);
-		// Only what was being done when the worker died is done twice.
-		expect(runs - STEPS).toBeLessThanOrEqual(KILLS);
+		// A machine that is busy for as long as the lease is costs one too.
+		expect(reclaims).toBeGreaterThanOrEqual(KILLS);
+		// Only what was being done when the work was lost is done twice.
+		expect(runs - STEPS).toBeLessThanOrEqual(reclaims);
 		expect(await ff.result(id)).toBe((STEPS * (STEPS - 1)) / 2);
-		expect((await ff.get(id)).reclaims).toBe(KILLS);
 	});
 });

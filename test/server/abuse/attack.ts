@@ -1,7 +1,7 @@
 import type { Role } from "../../../src/server/access.ts";
 import { Random } from "../../simulation/random.ts";
 import { problemWith } from "./judge.ts";
-import { type About, Learned, NOTHING } from "./learned.ts";
+import { type About, Learned } from "./learned.ts";
 import { type Operation, operationsOf } from "./operations.ts";
 import { blownValue, brokenValue, oddValue, type Schema, validValue } from "./random-value.ts";
 import { ROUGH_WAYS, type RoughWay } from "./rough-sockets.ts";
@@ -109,7 +109,7 @@ export class Attacker {
 		if (random.chance(0.05)) headers.accept = "text/event-stream, application/json";
 		return {
 			method: isBroken && random.chance(0.03) ? random.pick(["PUT", "PATCH", "OPTIONS", "TRACE"]) : method,
-			path: this.#path(path, how, about) + this.#query(query, how),
+			path: this.#path(path, how, about) + this.#query(query, { ...how, about }),
 			headers: typed(headers, random, isBroken),
 			body: body && this.#body(path, body, { ...how, about }),
 		};
@@ -147,9 +147,9 @@ export class Attacker {
 
 	#query(
 		schema: Schema,
-		{ random, isBroken, isBound }: { random: Random; isBroken: boolean; isBound: boolean },
+		{ random, isBroken, isBound, about }: { random: Random; isBroken: boolean; isBound: boolean; about: About },
 	): string {
-		const given = validValue(schema, "", random, this.#learned(isBound).samples(NOTHING)) as Record<string, unknown>;
+		const given = validValue(schema, "", random, this.#learned(isBound).samples(about)) as Record<string, unknown>;
 		// A wait that names no time takes long.
 		if (schema.properties?.timeoutMs) given.timeoutMs ??= 1;
 		if (isBroken && random.chance(0.3)) given[random.pick(["nope", "limit", "cursor", "waitMs"])] = oddValue(random);

@@ -18,7 +18,6 @@ export interface About {
 }
 
 const NO_WAITPOINT: Waitpoint = { executionId: "ex_1", id: "wp_1", token: "k1.x" };
-export const NOTHING: About = { held: undefined, waitpoint: NO_WAITPOINT };
 
 /** Calls about work that waits for somebody; the others are mostly refused for such. */
 const ABOUT_WAITING = /^\/v1\/executions\/\{id\}\/(signals|resume|approve|waitpoints\/)/;
