@@ -334,11 +334,13 @@ export class Checker {
 			const stood = states.length > 0 && states.every((record) => record?.grant?.id === grantId);
 			return stood && (states[0]?.grant?.expiresAt ?? 0) > partition.time;
 		});
-		// One that was accepted meanwhile is told again for as long as its lease is held.
-		const isAccepted = given.some(
-			({ id, grantId }) => grantId === told && this.during(id, since).some((record) => record?.lease),
+		// Two engines may each have given one, of which the one told ends meanwhile. One that was accepted is told again for as
+		// long as its lease is held.
+		const wasThere = given.some(
+			({ id, grantId }) =>
+				grantId === told && this.during(id, since).some((record) => record?.lease || record?.grant?.id === grantId),
 		);
-		if (standing.length > 0 && !isAccepted && !standing.some(({ grantId }) => grantId === told))
+		if (standing.length > 0 && !wasThere)
 			throw new Violation(`${instanceId} had ${standing[0]?.grantId}; repeating its request gave ${told}`);
 	}
 
