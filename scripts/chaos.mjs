@@ -37,7 +37,7 @@ const RUNS = [
 		"test/e2e/storm.test.ts",
 		"test/valkey",
 	],
-	["test/conformance/public-widest.test.ts"],
+	["test/conformance/public-widest"],
 ];
 
 const settings = Object.fromEntries(Object.entries(SETTINGS).map(([name, value]) => [name, String(value)]));
