@@ -4,6 +4,7 @@ import { eligibleQueue } from "../../src/kernel/placement.ts";
 import { attemptKey } from "../../src/kernel/records/attempt.ts";
 import { claimRequestKey } from "../../src/kernel/records/claim-request.ts";
 import { executionKey } from "../../src/kernel/records/execution.ts";
+import { stepKey } from "../../src/kernel/records/step.ts";
 import { workerKey } from "../../src/kernel/records/worker.ts";
 import { withLaterFields } from "../later-fields.ts";
 import { MapPartition } from "./map-tx.ts";
@@ -68,6 +69,22 @@ describe("fields of a later version", () => {
 		claim();
 		expect(doc(attemptKey(executionId, 0)).attempt).toMatchObject({ index: 0, [LATER]: {} });
 		expect(doc(executionId).attempt).not.toHaveProperty(LATER);
+	});
+
+	it("stay when a step that failed is recorded anew", () => {
+		const { partition, create, claim, rewriteLater, doc } = stage();
+		const executionId = create();
+		claim();
+		const { lease } = partition.read(executionKey(executionId)) ?? {};
+		const fence = { leaseId: lease?.id ?? "", epoch: lease?.epoch ?? 0 };
+		const step = { op: "recordStep" as const, executionId, fence, name: "draft", index: 0, result: null };
+		const key = stepKey(executionId, 0, step.name, step.index);
+		const error = { reason: "the model is busy", category: "error" };
+		partition.run({ ...step, error, startedAt: NOW }, NOW);
+		rewriteLater(key);
+		partition.run({ ...step, startedAt: NOW + 1 }, NOW + 2);
+		expect(doc(key)).not.toHaveProperty("error");
+		expect(doc(key)).toHaveProperty(LATER);
 	});
 
 	it("stay when a worker says that it is still there", () => {

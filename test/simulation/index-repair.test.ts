@@ -21,6 +21,7 @@ function setUp(seed: number) {
 		random,
 		partitions: Array.from({ length: 2 }, (_, n) => new SimPartition(n, {})),
 		faults: { ...FAULTS },
+		stalls: 0.02,
 		clock: () => Math.floor(world.time + 1_700_000_000_000),
 		stores: new Set(),
 	};

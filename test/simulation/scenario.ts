@@ -229,6 +229,8 @@ export class Scenario {
 	async #closingActs(): Promise<void> {
 		const stage = this.#stage;
 		const calm = new Calm(stage);
+		// What is late because a chain of messages was held up tells nothing.
+		stage.network.stalls = 0;
 		const acts = [arrival, pause, grant, turns, errand, hotGuard, outage];
 		acts.push(admissionCrash, breach, queueTimeout, quotaTurns, rate, stuckHead);
 		acts.push(signals, suspensionCrash, suspensionTimeouts, streamCrash, streamEnds);

@@ -125,6 +125,8 @@ export interface SimNetwork {
 	random: Random;
 	partitions: SimPartition[];
 	faults: NetworkFaults;
+	/** How likely a message takes twenty times as long as others. */
+	stalls: number;
 	/** The store's clock, which may jump. */
 	clock: () => number;
 	stores: Set<SimStore>;
@@ -279,8 +281,8 @@ export class SimStore implements Store {
 	}
 
 	#latency(): number {
-		const { random } = this.#network;
-		return this.#latencyMs * (0.5 + random.next()) * (random.chance(0.02) ? 20 : 1);
+		const { random, stalls } = this.#network;
+		return this.#latencyMs * (0.5 + random.next()) * (random.chance(stalls) ? 20 : 1);
 	}
 
 	#partition(partition: number): SimPartition {

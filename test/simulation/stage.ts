@@ -75,6 +75,7 @@ export class Stage {
 			world,
 			random,
 			partitions,
+			stalls: 0.02,
 			clock: () => Math.floor(world.time + this.clockOffset),
 			stores: new Set(),
 			onRegistryUnread: (namespace) => this.checker.workers.unread.add(namespace),

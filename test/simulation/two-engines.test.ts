@@ -15,6 +15,7 @@ async function twoEngines(partitions: number, latencies: [number, number]) {
 		random,
 		partitions: Array.from({ length: partitions }, (_, n) => new SimPartition(n, {})),
 		faults: noFaults,
+		stalls: 0.02,
 		clock: () => Math.floor(world.time + 1_700_000_000_000),
 		stores: new Set(),
 	};

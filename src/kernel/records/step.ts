@@ -1,6 +1,6 @@
 import type { Payload } from "../payload.ts";
 import type { Failure } from "./execution.ts";
-import { type Key, makeRecord } from "./record.ts";
+import type { Key } from "./record.ts";
 
 /** What a step of a handler came to. A result is final; a step that failed may be recorded anew. */
 export interface StepRecord {
@@ -41,8 +41,6 @@ export function stepSubject(key: string): { executionId: string; generation: num
 	const slash = key.indexOf("/");
 	return { executionId: key.slice(0, slash), generation: Number(key.slice(slash + 2, key.indexOf(".", slash))) };
 }
-
-export const makeStep = (fields: Partial<StepRecord>): StepRecord => makeRecord(stepDefaults, fields);
 
 /** Recorded steps of an execution may be so many bytes together. */
 export const MAX_STEP_BYTES = 64 * 1024 * 1024;

@@ -2,7 +2,8 @@ import { type Fence, fenceAnswer } from "../fence.ts";
 import { type Outcome, refuse } from "../outcome.ts";
 import type { Blob, Payload } from "../payload.ts";
 import { amendExecution, executionKey, type Failure, partsOf } from "../records/execution.ts";
-import { bytesOfStep, MAX_STEP_BYTES, makeStep, type StepRecord, stepKey } from "../records/step.ts";
+import { amend } from "../records/record.ts";
+import { bytesOfStep, MAX_STEP_BYTES, type StepRecord, stepDefaults, stepKey } from "../records/step.ts";
 import { find, notFound, type Target } from "../target.ts";
 import type { Tx } from "../tx.ts";
 
@@ -36,7 +37,7 @@ export function recordStep(tx: Tx, command: RecordStepCommand, now: number): Rec
 	// Almost always there is none: that it is so need not be asked beforehand.
 	const known = tx.getFresh(key);
 	if (known && (known.error === null || isRepeat(known, command))) return { ok: true, step: known };
-	const step = makeStep({
+	const step = amend(known ?? stepDefaults, {
 		name,
 		index,
 		number: known?.number ?? parts.steps + 1,
