@@ -207,9 +207,11 @@ export class Stage {
 		checker.suspensions.checkCalm(network.partitions, isDisturbed);
 	}
 
-	/** The highest time that any partition knows. */
+	/** The latest that anybody takes it to be: an engine does not know yet that the store's clock was set back. */
 	get latestTime(): number {
-		return Math.max(this.network.clock(), ...this.network.partitions.map(({ time }) => time));
+		const { partitions, clock } = this.network;
+		const ofEngines = this.cluster.nodes.flatMap(({ backend }) => backend.engine.runners.map(({ time }) => time.now()));
+		return Math.max(clock(), ...partitions.map(({ time }) => time), ...ofEngines);
 	}
 
 	/** An execution as it is stored. */
