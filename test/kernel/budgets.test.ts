@@ -3,8 +3,10 @@ import type { CommandOf } from "../../src/kernel/kernel.ts";
 import { guardsQueue, ledgerQueue, usageKeysQueue } from "../../src/kernel/placement.ts";
 import { encode } from "../../src/kernel/record-types.ts";
 import { budgetKey, ledgerKey } from "../../src/kernel/records/budget.ts";
+import { executionKey } from "../../src/kernel/records/execution.ts";
 import { holdKey } from "../../src/kernel/records/hold.ts";
 import { amend } from "../../src/kernel/records/record.ts";
+import { claimOne } from "./claim-command.ts";
 import { MapPartition } from "./map-tx.ts";
 
 const NOW = 1_700_000_000_000;
@@ -132,6 +134,17 @@ describe("a report", () => {
 		report({ tokens: 101 });
 		partition.run({ op: "breachTold", ...NAME, number: 1 }, NOW + 2);
 		expect(budget()?.releaseAt).toBeGreaterThan(NOW + 1000);
+	});
+
+	it("that was refused pauses holders also if the budget is made anew meanwhile: they count as waiting for that one", () => {
+		const { report, create, patch, partition, budget } = stage({ onHard: "suspend" });
+		report({ tokens: 101 });
+		partition.run({ op: "deleteBudget", ...NAME }, NOW + 1);
+		create({}, NOW + 1);
+		expect(budget()).toMatchObject({ breach: null, waitersAt: NOW + 1, releaseAt: NOW + 1 });
+		partition.run({ op: "looked", guard: GUARD, isEmpty: true, releaseAt: NOW + 1 }, NOW + 2);
+		patch({ dimensions: { tokens: { hard: 1000 } } }, NOW + 3);
+		expect(budget()?.releaseAt).toBe(NOW + 3);
 	});
 
 	it("tells the first soft limit it passes, in the order the budget names them, and counts all the same", () => {
@@ -305,4 +318,58 @@ it("a budget that is deleted takes all that belongs to it along", () => {
 	expect(partition.queue(guardsQueue("budget", "default"))).toEqual([]);
 	for (let n = 0; n < 10 && partition.docs.size > 0; n++) tick(NOW + n);
 	expect([...partition.docs.keys()]).toEqual([]);
+});
+
+describe("what waits for a budget is forgotten", () => {
+	/** A look that finds nothing: when it begins, and when it is over. */
+	const lookIn = ({ tick, partition }: ReturnType<typeof stage>, begins: number, ends: number) => {
+		tick(begins);
+		const { releaseAt = 0 } = partition.read(KEY) ?? {};
+		partition.run({ op: "looked", guard: GUARD, isEmpty: true, releaseAt }, ends);
+	};
+
+	it("after a look that began when all that was refused had been set aside, not one that only ended then", () => {
+		const staged = stage();
+		const { withWaiters, patch, budget } = staged;
+		withWaiters();
+		patch({ dimensions: { tokens: { hard: 200 } } }, NOW + 1);
+		lookIn(staged, NOW + 4000, NOW + 20_000);
+		expect(budget()?.waitersAt).toBe(NOW);
+		lookIn(staged, NOW + 20_001, NOW + 20_002);
+		expect(budget()).toMatchObject({ waitersAt: 0, releaseAt: 0 });
+	});
+});
+
+describe("what a budget elsewhere has refused", () => {
+	const CLASS = { namespace: "default", lane: "default", kind: "job", requiredCapabilities: [], isGuarded: true };
+	const ID = `ex_${"0".repeat(31)}1_7`;
+
+	function held() {
+		const partition = new MapPartition();
+		const work = { kind: "job", namespace: "default", lane: "default", priority: 0, policy: {}, input: null };
+		const made = { op: "create" as const, executionId: ID, ...work, budgets: ["team"], retentionMs: 1000 };
+		partition.run({ ...made, createdBy: "me", actor: "me" }, NOW);
+		const admission = { jitter: 0, refused: new Map(), unreadable: new Set<string>(), isAlone: false, most: 10 };
+		partition.run(claimOne(CLASS, 1, { admission }), NOW);
+		const record = () => partition.read(executionKey(ID));
+		const settle = (at: number) => {
+			const refusal = { detail: "budget team: tokens 100/100", limit: "tokens", isForAll: true, at: NOW };
+			const fate = { refusedBy: GUARD, refusal };
+			const settlements = [{ executionId: ID, holdId: record()?.hold?.id ?? "", fate }];
+			partition.run({ op: "settle", namespace: "default", lane: "default", settlements, actor: "w-1" }, at);
+		};
+		return { record, settle };
+	}
+
+	it("is set aside while it is held", () => {
+		const { record, settle } = held();
+		settle(NOW + 4999);
+		expect(record()).toMatchObject({ eligibilityState: "blocked_by_budget", blockedOn: "team" });
+	});
+
+	it("goes back to its queue when the time it was held for is over: the budget no longer expects it to wait", () => {
+		const { record, settle } = held();
+		settle(NOW + 5000);
+		expect(record()).toMatchObject({ eligibilityState: "eligible_now", hold: null });
+	});
 });

@@ -10,6 +10,8 @@ import { amend } from "../records/record.ts";
 /** How long after a refusal the refused may yet come to wait: as long as it can be held, and some more. */
 const MAY_COME_MS = 10_000;
 const LOOK_AGAIN_MS = 5000;
+/** A look that is not over by then is asked for again. */
+const LOOK_MS = 2000;
 /** Of a refusal every so often is written down. */
 const NOTED_EVERY_MS = 1000;
 
@@ -21,6 +23,9 @@ export const releasingAt = <R extends GuardRecord>(guard: R, at: number | undefi
 	at !== undefined && (guard.releaseAt === 0 || guard.releaseAt > at)
 		? amend(guard, { releaseAt: at } as Partial<R>)
 		: guard;
+
+/** Until when a look that begins now is waited for. */
+export const lookUntil = (now: number): number => now + LOOK_MS;
 
 /** There is room, or the limits have changed: what waits is to be looked at. */
 export const releasing = <R extends GuardRecord>(guard: R, now: number): R =>
@@ -38,12 +43,12 @@ export function refusing<R extends GuardRecord>(guard: R, now: number, freeAt = 
 }
 
 /**
- * What waited was looked at, as was asked for at `releaseAt`: nothing was left, or something was. If it was asked for
- * again meanwhile, that is still to be done.
+ * What waited was looked at, as was asked for with `releaseAt`: nothing was left, or something was. If it was asked for
+ * again meanwhile, that is still to be done. What came to wait after the look began may have been overlooked.
  */
-export function looked<R extends GuardRecord>(guard: R, isEmpty: boolean, releaseAt: number, now: number): R {
+export function looked<R extends GuardRecord>(guard: R, isEmpty: boolean, releaseAt: number): R {
 	if (guard.releaseAt !== releaseAt) return guard;
-	const isSettled = now > settledAt(guard);
+	const isSettled = releaseAt - LOOK_MS > settledAt(guard);
 	const changes: Partial<GuardRecord> = { releaseAt: isSettled ? 0 : settledAt(guard) + 1 };
 	if (isEmpty && isSettled) changes.waitersAt = 0;
 	return amend(guard, changes as Partial<R>);

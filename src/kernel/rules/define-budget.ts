@@ -2,7 +2,7 @@ import { asOf, nextReset, reset } from "../admission/budget-period.ts";
 import { type BudgetDefinition, isBudget } from "../admission/definitions.ts";
 import { dimensionsOf, MOST_DIMENSIONS } from "../admission/dimensions.ts";
 import { doneBefore, rememberDone } from "../admission/usage-keys.ts";
-import { releasing } from "../admission/waiting.ts";
+import { refusing, releasing } from "../admission/waiting.ts";
 import { type Outcome, type Refusal, refuse } from "../outcome.ts";
 import { type BudgetRecord, budgetKey, type Exhaustion, type Limit, makeBudget } from "../records/budget.ts";
 import { isGone } from "../records/guard.ts";
@@ -126,7 +126,10 @@ export interface DeleteBudgetCommand extends BudgetName {
 export function deleteBudget(tx: Tx, command: DeleteBudgetCommand, now: number): Outcome {
 	const budget = findBudget(tx, command, now);
 	if (!budget) return noBudget(command);
-	tx.put(budgetKey(budget.namespace, budget.id), releasing(amend(budget, { removeAt: now, breach: null }), now));
+	const gone = amend(budget, { removeAt: now, breach: null });
+	// Holders that are being told of a breach may yet come to wait for it, or for one that is made in its place.
+	const isPausing = budget.breach !== null && budget.onHard === "suspend";
+	tx.put(budgetKey(budget.namespace, budget.id), isPausing ? refusing(gone, now, now) : releasing(gone, now));
 	return { ok: true };
 }
 

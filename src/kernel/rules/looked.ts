@@ -25,13 +25,13 @@ export function looked(tx: Tx, command: LookedCommand, now: number): Outcome {
 	if (kind === "budget") {
 		const key = budgetKey(namespace, id);
 		const budget = tx.get(key);
-		const next = budget && afterLook(budget, isEmpty, releaseAt, now);
+		const next = budget && afterLook(budget, isEmpty, releaseAt);
 		if (next && next !== budget) tx.put(key, next);
 		return { ok: true };
 	}
 	const key = quotaKey(namespace, id);
 	const quota = tx.get(key);
-	const next = quota && afterLook(trimWindow(tx, quota, now), isEmpty, releaseAt, now);
+	const next = quota && afterLook(trimWindow(tx, quota, now), isEmpty, releaseAt);
 	// A window moves by itself: what is left is looked at again when the oldest leaves it, or now if it has left since.
 	const hasMoved = next !== undefined && stoppedAfter !== undefined && quotaRoom(next, now) > stoppedAfter;
 	if (next && next !== quota) tx.put(key, isEmpty ? next : releasingAt(next, hasMoved ? now : freeAt(next)));

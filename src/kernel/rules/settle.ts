@@ -63,7 +63,7 @@ export function settle(tx: Tx, command: SettleCommand, now: number): SettleOutco
 		const record = tx.get(executionKey(executionId));
 		const hold = record?.hold;
 		if (!record || !hold || hold.id !== holdId || hold.until === 0) continue;
-		if (fate === "dropped" || repeated || lanePaused) endAdmission(tx, record, deed);
+		if (fate === "dropped" || repeated || lanePaused || isLateRefusal(fate, hold, now)) endAdmission(tx, record, deed);
 		else if (!passesFlow(tx, record, deed)) continue;
 		else if ("refusedBy" in fate) blocked.push(refuseAdmission(tx, record, fate.refusedBy, fate.refusal, deed));
 		else {
@@ -88,6 +88,13 @@ export function settle(tx: Tx, command: SettleCommand, now: number): SettleOutco
 		...(repeated ? { repeated } : undefined),
 	};
 }
+
+/**
+ * What refused it expects it to come and wait for only so long after that: set aside later, after everything stood still,
+ * it would not be found when there is room.
+ */
+const isLateRefusal = (fate: Settlement["fate"], { until }: Hold, now: number): boolean =>
+	fate !== "dropped" && "refusedBy" in fate && until <= now;
 
 export interface SentCommand {
 	op: "sent";

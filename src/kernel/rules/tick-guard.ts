@@ -1,7 +1,7 @@
 import { asOf } from "../admission/budget-period.ts";
 import { addAmounts } from "../admission/budget-room.ts";
 import { clearWindow } from "../admission/sliding-window.ts";
-import { settledAt } from "../admission/waiting.ts";
+import { lookUntil, settledAt } from "../admission/waiting.ts";
 import { earliest, holdersQueue, ledgerQueue, usageKeysQueue } from "../placement.ts";
 import type { BudgetRecord, LedgerEntryRecord } from "../records/budget.ts";
 import { type GuardKind, type GuardRecord, isGone } from "../records/guard.ts";
@@ -13,8 +13,8 @@ import type { Tx } from "../tx.ts";
 
 /** Records removed in one step, so that no unit grows with what belongs to a budget or quota. */
 const REMOVALS_PER_STEP = 100;
-/** What an errand has not done by then is begun again. */
-const AGAIN_MS = 2000;
+/** Whoever has not been told by then is told again. */
+const TELL_AGAIN_MS = 2000;
 
 /** Whatever is due on a budget, one thing at a time. */
 export function tickBudget(tx: Tx, { key }: TickCommand, now: number): TickOutcome {
@@ -28,7 +28,7 @@ export function tickBudget(tx: Tx, { key }: TickCommand, now: number): TickOutco
 	}
 	const { breach } = budget;
 	if (breach && breach.tellAt <= now) {
-		tx.put(key, amend(budget, { breach: { ...breach, tellAt: now + AGAIN_MS } }));
+		tx.put(key, amend(budget, { breach: { ...breach, tellAt: now + TELL_AGAIN_MS } }));
 		return { ok: true, duty: "breach", errand: { type: "breach", budget, breach } };
 	}
 	const released = tickRelease(tx, key, budget, "budget", now);
@@ -63,7 +63,7 @@ function tickRelease(
 	now: number,
 ): TickOutcome | undefined {
 	if (guard.releaseAt === 0 || guard.releaseAt > now) return undefined;
-	const releaseAt = now + AGAIN_MS;
+	const releaseAt = lookUntil(now);
 	tx.put(key, amend(guard, { releaseAt }));
 	const { namespace, id } = guard;
 	return { ok: true, duty: "release", errand: { type: "release", guard: { kind, namespace, id }, releaseAt } };
