@@ -31,9 +31,15 @@ function stage() {
 		const leaseUuids = [uuid(++minted)];
 		partition.run({ op: "claim", ...lane, ...worker, ...room, queues: [QUEUE], leaseUuids, request }, NOW);
 	};
+	const claimed = () => {
+		const executionId = create();
+		claim();
+		const { lease } = partition.read(executionKey(executionId)) ?? {};
+		return { executionId, fence: { leaseId: lease?.id ?? "", epoch: lease?.epoch ?? 0 } };
+	};
 	const rewriteLater = (key: string) => partition.docs.set(key, withLaterFields(partition.docs.get(key) ?? "{}"));
 	const doc = (key: string) => JSON.parse(partition.docs.get(key) ?? "{}");
-	return { partition, create, claim, request, rewriteLater, doc };
+	return { partition, create, claim, claimed, request, rewriteLater, doc };
 }
 
 describe("fields of a later version", () => {
@@ -49,11 +55,8 @@ describe("fields of a later version", () => {
 	});
 
 	it("stay when a worker's progress is told piece by piece", () => {
-		const { partition, create, claim, rewriteLater, doc } = stage();
-		const executionId = create();
-		claim();
-		const { lease } = partition.read(executionKey(executionId)) ?? {};
-		const fence = { leaseId: lease?.id ?? "", epoch: lease?.epoch ?? 0 };
+		const { partition, claimed, rewriteLater, doc } = stage();
+		const { executionId, fence } = claimed();
 		partition.run({ op: "progress", executionId, fence, progress: { percent: 5 } }, NOW);
 		rewriteLater(executionId);
 		partition.run({ op: "progress", executionId, fence, progress: { message: "half" } }, NOW);
@@ -72,11 +75,8 @@ describe("fields of a later version", () => {
 	});
 
 	it("stay when a step that failed is recorded anew", () => {
-		const { partition, create, claim, rewriteLater, doc } = stage();
-		const executionId = create();
-		claim();
-		const { lease } = partition.read(executionKey(executionId)) ?? {};
-		const fence = { leaseId: lease?.id ?? "", epoch: lease?.epoch ?? 0 };
+		const { partition, claimed, rewriteLater, doc } = stage();
+		const { executionId, fence } = claimed();
 		const step = { op: "recordStep" as const, executionId, fence, name: "draft", index: 0, result: null };
 		const key = stepKey(executionId, 0, step.name, step.index);
 		const error = { reason: "the model is busy", category: "error" };

@@ -39,13 +39,16 @@ for (let seed = from; seed < from + seeds; seed++) {
 		);
 		if (!finding.isViolation) process.stdout.write(`${finding.error.stack}\n`);
 		findings += 1;
-		if (findings === MOST_FINDINGS) process.exit(1);
+		if (findings === MOST_FINDINGS) {
+			process.stdout.write(`\n${findings} seeds failed; ${seed - from + 1} of ${seeds} were run\n`);
+			process.exit(1);
+		}
 	}
 	const done = seed - from + 1;
 	if (process.stdout.isTTY && done % 20 === 0) process.stdout.write(`\r${done}/${seeds} seeds`);
 	else if (done % 500 === 0) process.stdout.write(`${done}/${seeds} seeds\n`);
 }
 const seconds = (performance.now() - startedAt) / 1000;
-const found = findings === 0 ? "without violation" : `and ${findings} violations`;
-process.stdout.write(`\n${seeds} seeds × ${steps} steps ${found} (${seconds.toFixed(1)} s)\n`);
+const found = findings === 0 ? " without violation" : `, failed seeds: ${findings}`;
+process.stdout.write(`\n${seeds} seeds × ${steps} steps${found} (${seconds.toFixed(1)} s)\n`);
 if (findings > 0) process.exitCode = 1;

@@ -4,7 +4,7 @@ import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { kernel } from "../../src/kernel/kernel.ts";
 import type { SortedSet } from "../../src/store/memory/sorted-set.ts";
 import { Random } from "./random.ts";
-import { type SimNetwork, SimPartition, SimStore } from "./sim-store.ts";
+import { type SimNetwork, SimPartition, SimStore, SOME_STALLS } from "./sim-store.ts";
 import { Host, settled, World } from "./world.ts";
 
 const SEEDS = 15;
@@ -21,7 +21,7 @@ function setUp(seed: number) {
 		random,
 		partitions: Array.from({ length: 2 }, (_, n) => new SimPartition(n, {})),
 		faults: { ...FAULTS },
-		stalls: 0.02,
+		stalls: SOME_STALLS,
 		clock: () => Math.floor(world.time + 1_700_000_000_000),
 		stores: new Set(),
 	};

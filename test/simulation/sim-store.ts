@@ -31,6 +31,9 @@ export const noFaults: NetworkFaults = {
 	conflictInvented: 0,
 };
 
+/** Of a hundred messages two are held up on the way. */
+export const SOME_STALLS = 0.02;
+
 /** Bugs a store can have, planted to see that the simulator finds them. */
 export interface StoreBugs {
 	checksOnlyWrites?: boolean;

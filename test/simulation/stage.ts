@@ -9,7 +9,7 @@ import { type FlowBugs, withFlowBugs } from "./flow-bugs.ts";
 import { IntermediateStates } from "./intermediate-states.ts";
 import { Random } from "./random.ts";
 import { type SchedulingBugs, withSchedulingBugs } from "./scheduling-bugs.ts";
-import { noFaults, type SimNetwork, SimPartition, type StoreBugs } from "./sim-store.ts";
+import { noFaults, type SimNetwork, SimPartition, SOME_STALLS, type StoreBugs } from "./sim-store.ts";
 import { type StreamBugs, withStreamBugs } from "./stream-bugs.ts";
 import { type SuspensionBugs, withSuspensionBugs } from "./suspension-bugs.ts";
 import { TENANTS, type Tenant } from "./tenants.ts";
@@ -75,7 +75,7 @@ export class Stage {
 			world,
 			random,
 			partitions,
-			stalls: 0.02,
+			stalls: SOME_STALLS,
 			clock: () => Math.floor(world.time + this.clockOffset),
 			stores: new Set(),
 			onRegistryUnread: (namespace) => this.checker.workers.unread.add(namespace),

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { LocalBackend } from "../../src/engine/local-backend.ts";
 import { Cluster, type Node } from "./cluster.ts";
 import { Random } from "./random.ts";
-import { noFaults, type SimNetwork, SimPartition } from "./sim-store.ts";
+import { noFaults, type SimNetwork, SimPartition, SOME_STALLS } from "./sim-store.ts";
 import { asCommand, simulatedKernel } from "./test-rules.ts";
 import { settled, World } from "./world.ts";
 
@@ -15,7 +15,7 @@ async function twoEngines(partitions: number, latencies: [number, number]) {
 		random,
 		partitions: Array.from({ length: partitions }, (_, n) => new SimPartition(n, {})),
 		faults: noFaults,
-		stalls: 0.02,
+		stalls: SOME_STALLS,
 		clock: () => Math.floor(world.time + 1_700_000_000_000),
 		stores: new Set(),
 	};
