@@ -63,7 +63,10 @@ export const stepsRequest = shape(
 		{
 			...page,
 			values: Type.Optional(
-				Type.Boolean({ description: "With what they returned (false); not for viewers", allowed: "must be a boolean" }),
+				Type.Boolean({
+					description: "With what they returned (false); only for workers, operators and admins",
+					allowed: "must be a boolean",
+				}),
 			),
 		},
 		{ additionalProperties: false, allowed: "must be an object" },

@@ -4,6 +4,7 @@ import type { Condition } from "../kernel/suspension/condition.ts";
 import { SUSPENSION_REASONS, type SuspensionReason } from "../kernel/suspension/reasons.ts";
 import { FlowFabricError } from "./errors.ts";
 import { base64, contentType, duration, fence, namespace, page, text, time } from "./fields.ts";
+import { lookOf } from "./looks.ts";
 import { described, type Static, Type } from "./schema.ts";
 import { shape } from "./validate.ts";
 
@@ -127,7 +128,7 @@ const RESERVED_SOURCES = ["operator", "system"];
 
 /** What the shape leaves to be checked. */
 export function checkSource(source: SignalRequest["source"]): void {
-	if (!source || !RESERVED_SOURCES.includes(source.type)) return;
+	if (!source || !RESERVED_SOURCES.includes(lookOf(source.type))) return;
 	throw new FlowFabricError("invalid_input", {
 		message: `source.type: must not be ${RESERVED_SOURCES.join(" or ")}, which the engine itself says of approvals and timeouts`,
 		details: { field: "source.type" },

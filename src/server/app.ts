@@ -4,10 +4,10 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { Type } from "../contract/schema.ts";
 import { TokenBook } from "./auth.ts";
 import { BODY_LIMIT, parseBodies, takeBytes } from "./bodies.ts";
-import { guardAgainstBrowsers } from "./browser-guard.ts";
+import { browserRefusal, guardAgainstBrowsers } from "./browser-guard.ts";
 import { serveDocsPage } from "./docs-page.ts";
 import { answerBadConnection, handleErrors, sendError, translated } from "./errors.ts";
-import { requestIds, setHeaders } from "./headers.ts";
+import { makeSafe, requestIds, setHeaders } from "./headers.ts";
 import { oneByOne } from "./one-by-one.ts";
 import { apiDocument } from "./openapi/document.ts";
 import type { ServerOptions } from "./options.ts";
@@ -46,7 +46,11 @@ export async function makeApp(
 		connectionsCheckingInterval: Math.min(1000, requestTimeout),
 		maxHeaderSize: MAX_HEADER_BYTES,
 		noDelay: true,
+		// A request without a Host is refused by us if it is to be.
+		requireHostHeader: false,
 	};
+	const { host = "127.0.0.1", corsOrigins = [] } = options;
+	const guard = { host, corsOrigins };
 	const app = fastify({
 		genReqId: requestIds(),
 		bodyLimit: BODY_LIMIT,
@@ -55,20 +59,23 @@ export async function makeApp(
 		forceCloseConnections: "idle",
 		exposeHeadRoutes: false,
 		routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-		serverFactory: (handle) =>
-			createServer(
-				settings,
-				oneByOne(handle, () => context.metrics.cutConnection()),
-			),
+		serverFactory(handle) {
+			const listener = oneByOne(handle, () => context.metrics.cutConnection());
+			// Whatever is expected, Node would refuse it in a form of its own.
+			return createServer(settings, listener).on("checkExpectation", listener);
+		},
 		clientErrorHandler: answerBadConnection,
-		frameworkErrors: (error, request, reply) => void sendError(reply, translated(error, request)),
+		frameworkErrors(error, request, reply) {
+			makeSafe(request, reply);
+			const refusal = tokens.guarded ? undefined : browserRefusal(request, guard);
+			void sendError(reply, refusal ?? translated(error, request));
+		},
 	}) as unknown as FastifyInstance;
 	app.server.maxConnections = options.maxConnections ?? 8192;
 	app.decorateRequest("principal");
 	parseBodies(app);
 	setHeaders(app, () => context.closing);
-	const { host = "127.0.0.1", corsOrigins = [] } = options;
-	if (!tokens.guarded) guardAgainstBrowsers(app, { host, corsOrigins });
+	if (!tokens.guarded) guardAgainstBrowsers(app, guard);
 	if (corsOrigins.length > 0) {
 		await app.register(cors, {
 			origin: [...corsOrigins],

@@ -2,7 +2,9 @@ import { hash, timingSafeEqual } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import type { Calls } from "../contract/backend.ts";
 import { FlowFabricError } from "../contract/errors.ts";
-import { DUTIES, type Duty } from "../kernel/timers.ts";
+import { lookOf } from "../contract/looks.ts";
+import { SCANNER_NAMES } from "../engine/duties/duty-log.ts";
+import { isWithin } from "../kernel/target.ts";
 import { ROLES, type Role } from "./access.ts";
 import { configError } from "./config-error.ts";
 import type { ServerCaller, ServerOptions, TokenEntry } from "./options.ts";
@@ -38,6 +40,11 @@ const BEARER = /^Bearer +([^\s]+)$/i;
 const NAMESPACE = /^[A-Za-z0-9._-]{1,64}$/;
 const HASH = /^[0-9a-f]{64}$/i;
 
+/** What the engine does on its own acts under these names. */
+const OURS: ReadonlySet<string> = new Set(SCANNER_NAMES);
+/** Whoever brings the token of a waitpoint acts under such a name. */
+const BEARERS = /^(signal|callback)wp_/;
+
 const digest = (token: string): Buffer => hash("sha256", token, "buffer");
 
 /** Knows every token by its hash; without any, everybody is the one local administrator. */
@@ -65,7 +72,7 @@ export class TokenBook {
 				...(namespace === undefined ? undefined : { namespace }),
 				backend: backendFor(principalOf(name, namespace)),
 				...rateOf(own),
-				isTaken: (other) => other !== name && this.#isTaken(other, namespace),
+				isTaken: (other) => other !== name && this.#isTaken(lookOf(other), namespace),
 			},
 		}));
 		if (entries.length === 0) {
@@ -79,12 +86,12 @@ export class TokenBook {
 		return this.#local === undefined;
 	}
 
-	/** Tokens of other namespaces are no business of this one, and none it is told of. */
-	#isTaken(name: string, namespace: string | undefined): boolean {
-		if (DUTIES.includes(name as Duty)) return true;
+	/** Tokens of other namespaces are no business of a bound one, and none it is told of. */
+	#isTaken(look: string, namespace: string | undefined): boolean {
+		if (OURS.has(look) || BEARERS.test(look)) return true;
 		return this.#entries.some(({ principal }) => {
-			const meets = principal.namespace === undefined || principal.namespace === namespace;
-			return meets && principal.name === name;
+			const meets = namespace === undefined || isWithin(namespace, principal.namespace);
+			return meets && lookOf(principal.name) === look;
 		});
 	}
 
@@ -110,13 +117,15 @@ export class TokenBook {
 
 /** Names tell who acted. One token under two names would have the rights of either; its hash may be in either case. */
 function refuseDoubles(entries: readonly TokenEntry[]): void {
-	const names = new Set<string>();
+	const looks = new Map<string, string>();
 	const owners = new Map<string, string>();
 	for (const { name, hash } of entries) {
-		if (names.has(name)) throw configError("tokens", `names must be unique, but ${name} appears twice`);
+		const other = looks.get(lookOf(name));
+		if (other === name) throw configError("tokens", `names must be unique, but ${name} appears twice`);
+		if (other !== undefined) throw configError("tokens", `names must look different, but ${other} and ${name} do not`);
 		const owner = owners.get(hash.toLowerCase());
 		if (owner !== undefined) throw configError("tokens", `tokens must be unique, but ${owner} and ${name} share one`);
-		names.add(name);
+		looks.set(lookOf(name), name);
 		owners.set(hash.toLowerCase(), name);
 	}
 }

@@ -18,8 +18,6 @@ export function serveDocsPage(app: FastifyInstance): void {
 		const headers = {
 			"content-type": type,
 			"content-security-policy": POLICY,
-			"x-content-type-options": "nosniff",
-			"referrer-policy": "no-referrer",
 			"cache-control": "no-cache",
 		};
 		app.get(url, (_request, reply) => reply.headers(headers).send(content));

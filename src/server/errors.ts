@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { errorBody, FlowFabricError } from "../contract/errors.ts";
 import { ERRORS } from "../kernel/errors.ts";
+import { SAFE_HEADERS } from "./headers.ts";
 import type { ServerLog } from "./log.ts";
 
 const RETRY_AFTER_S = 1;
@@ -109,8 +110,12 @@ export function answerBadConnection(error: Error & { code?: string }, socket: So
 				: invalid("request", "is not valid HTTP");
 	const body = JSON.stringify({ error: errorBody(told) });
 	const { status } = ERRORS[told.code];
-	socket.end(
-		`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
-			`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-	);
+	const headers = {
+		connection: "close",
+		"content-type": "application/json; charset=utf-8",
+		"content-length": Buffer.byteLength(body),
+		...SAFE_HEADERS,
+	};
+	const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+	socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`);
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 const SANE_ID = /^[\w.:-]{1,128}$/;
 
@@ -14,17 +14,25 @@ export function requestIds(): (request: IncomingMessage) => string {
 	};
 }
 
-/** Every reply is data for one caller: not to be sniffed, framed, cached or told on. */
-const ALWAYS = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" };
-const DATA = { "content-security-policy": "default-src 'none'; frame-ancestors 'none'", "cache-control": "no-store" };
+/** Every reply is data for one caller: not to be sniffed, framed, embedded, cached or told on. Pages of the docs differ. */
+export const SAFE_HEADERS = {
+	"x-content-type-options": "nosniff",
+	"referrer-policy": "no-referrer",
+	"cross-origin-resource-policy": "same-origin",
+	"content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+	"cache-control": "no-store",
+} as const;
 
 export function setHeaders(app: FastifyInstance, isClosing: () => boolean): void {
 	app.addHook("onRequest", (request, reply, done) => {
-		reply.header("x-request-id", request.id);
-		reply.headers(ALWAYS);
-		// Pages of the docs bring their own policy.
-		if (!request.url.startsWith("/docs")) reply.headers(DATA);
+		makeSafe(request, reply);
 		if (isClosing()) reply.header("connection", "close");
 		done();
 	});
+}
+
+/** What every answer carries, also one that is given before any hook runs. */
+export function makeSafe(request: FastifyRequest, reply: FastifyReply): void {
+	reply.header("x-request-id", request.id);
+	reply.headers(SAFE_HEADERS);
 }

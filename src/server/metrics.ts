@@ -17,7 +17,7 @@ import {
 import type { Duty } from "../kernel/timers.ts";
 import type { Pools } from "./pools.ts";
 import { addScannerMetrics } from "./scanner-metrics.ts";
-import { addStoreMetrics, BY_NAMESPACE } from "./store-metrics.ts";
+import { addHeldUpMetrics, addTenantMetrics } from "./store-metrics.ts";
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** Names callers make up may not fill the memory of whoever scrapes. */
@@ -141,7 +141,8 @@ export class ServerMetrics implements EngineObserver {
 				this.set(engine.share.partitions);
 			},
 		});
-		addStoreMetrics(registry, engine, MAX_NAMES);
+		addTenantMetrics(registry, engine, { most: MAX_NAMES });
+		addHeldUpMetrics(registry, engine);
 		addScannerMetrics(registry, () => engine.duties.rows(engine.parked));
 		engine.observer = this;
 	}
@@ -159,11 +160,11 @@ export class ServerMetrics implements EngineObserver {
 		this.#claims.observe({ outcome }, ms / 1000);
 	}
 
-	/** What concerns one tenant alone: the figures that are kept by namespace, and of those its own. */
-	async ofNamespace(namespace: string): Promise<string> {
-		const texts = await Promise.all(BY_NAMESPACE.map((name) => this.registry.getSingleMetricAsString(name)));
-		const isShown = (line: string) => line.startsWith("#") || line.includes(`namespace="${namespace}"`);
-		return texts.map((text) => `${text.split("\n").filter(isShown).join("\n")}\n`).join("\n");
+	/** What concerns one tenant alone. It is counted apart: how much others have does not show in it. */
+	ofNamespace(namespace: string): Promise<string> {
+		const registry = new Registry();
+		addTenantMetrics(registry, this.#engine, { most: MAX_NAMES, namespace });
+		return registry.metrics();
 	}
 
 	connections(open: number): void {

@@ -1,22 +1,22 @@
 import { Gauge, type Registry } from "prom-client";
 import type { Engine } from "../engine/engine.ts";
-import { takeCensus } from "../engine/reading/census.ts";
+import { countHeldUp, countWorkers, findClosedLanes } from "../engine/reading/census.ts";
 import { queueDepths } from "../engine/reading/queue-depths.ts";
 import { BLOCKING_CAUSES, type BlockingCause } from "../kernel/blocking.ts";
 import { SUSPENSION_REASONS } from "../kernel/suspension/reasons.ts";
 
-/** The figures whose every line belongs to one namespace. */
-export const BY_NAMESPACE = [
-	"flowfabric_queue_depth",
-	"flowfabric_queue_oldest_seconds",
-	"flowfabric_lane_closed",
-	"flowfabric_workers",
-];
-
-/** Counted when somebody asks, not as things happen: other engines change them too. */
-export function addStoreMetrics(registry: Registry, { runners, kernel }: Engine, mostLanes: number): void {
-	const depths = lookTogether(() => queueDepths(runners, mostLanes));
-	const census = lookTogether(() => takeCensus(runners, kernel, mostLanes));
+/**
+ * The figures whose every line belongs to one namespace: of that namespace, or of all. They are counted when somebody asks,
+ * not as things happen: other engines change them too.
+ */
+export function addTenantMetrics(
+	registry: Registry,
+	{ runners, kernel }: Engine,
+	{ most, namespace }: { most: number; namespace?: string },
+): void {
+	const depths = lookTogether(() => queueDepths(runners, most, namespace));
+	const closedLanes = lookTogether(() => findClosedLanes(runners, kernel, most, namespace));
+	const workers = lookTogether(() => countWorkers(runners, namespace));
 	const registers = [registry];
 	new Gauge({
 		name: "flowfabric_queue_depth",
@@ -47,9 +47,9 @@ export function addStoreMetrics(registry: Registry, { runners, kernel }: Engine,
 		labelNames: ["namespace", "lane", "state"],
 		registers,
 		async collect() {
-			const found = await census();
+			const found = await closedLanes();
 			this.reset();
-			for (const closed of found?.closedLanes ?? []) this.set({ ...closed }, 1);
+			for (const closed of found ?? []) this.set({ ...closed }, 1);
 		},
 	});
 	new Gauge({
@@ -58,18 +58,24 @@ export function addStoreMetrics(registry: Registry, { runners, kernel }: Engine,
 		labelNames: ["namespace"],
 		registers,
 		async collect() {
-			const found = await census();
+			const found = await workers();
 			this.reset();
-			for (const [namespace, count] of found?.workers ?? []) this.set({ namespace }, count);
+			for (const [namespace, count] of found ?? []) this.set({ namespace }, count);
 		},
 	});
+}
+
+/** What goes nowhere, over all namespaces. */
+export function addHeldUpMetrics(registry: Registry, { runners }: Engine): void {
+	const heldUp = lookTogether(() => countHeldUp(runners));
+	const registers = [registry];
 	new Gauge({
 		name: "flowfabric_suspended",
 		help: "Executions suspended just now, by what they wait for",
 		labelNames: ["reason"],
 		registers,
 		async collect() {
-			const found = await census();
+			const found = await heldUp();
 			this.reset();
 			if (!found) return;
 			for (const reason of new Set(Object.values(SUSPENSION_REASONS)))
@@ -82,7 +88,7 @@ export function addStoreMetrics(registry: Registry, { runners, kernel }: Engine,
 		labelNames: ["reason"],
 		registers,
 		async collect() {
-			const found = await census();
+			const found = await heldUp();
 			this.reset();
 			if (!found) return;
 			for (const cause of Object.keys(BLOCKING_CAUSES) as BlockingCause[])

@@ -142,6 +142,41 @@ test("a worker cancels with a fence only", async () => {
 	expect((await stand.call("POST", `/v1/executions/${id}/cancel`, { token, body: { fence } })).status).toBe(200);
 });
 
+test.each(["submitter", "operator"] as const)(
+	"a %s who has read a fence does not pass for its holder",
+	async (role) => {
+		const stand = await Stand.open({ tokens: [entry("sam", role)] });
+		const { id, fence } = await stand.held();
+		const token = tokenOf("sam");
+		expect(await stand.call("POST", `/v1/executions/${id}/cancel`, { token, body: { fence } })).toMatchObject({
+			status: 403,
+			json: { error: { code: "forbidden" } },
+		});
+		await stand.call("POST", `/v1/executions/${id}/cancel`, { token, body: { mode: "force" } });
+		expect((await stand.backend.executions.get(id)).cancel).toMatchObject({ source: "operator" });
+	},
+);
+
+test.each(ROLES)(
+	"what a %s sees of steps does not tell what signals brought, unless it may read signals",
+	async (role) => {
+		const stand = await Stand.open({ tokens: [entry("sam", role)] });
+		const { id, fence } = await stand.held();
+		const result = { signals: [{ payload: "card 4111" }] };
+		await stand.backend.leases.recordStep(id, { fence, name: "wait", index: 0, result, startedAt: 1 });
+		const token = tokenOf("sam");
+		const [signals, steps, values] = await Promise.all(
+			["signals", "steps", "steps?values=true"].map((what) =>
+				stand.call("GET", `/v1/executions/${id}/${what}`, { token }),
+			),
+		);
+		expect(steps).toMatchObject({ status: 200, json: { steps: [{ name: "wait" }] } });
+		expect(steps?.text).not.toContain("4111");
+		expect(values?.status).toBe(signals?.status);
+		expect(values?.text.includes("4111")).toBe(signals?.status === 200);
+	},
+);
+
 test("events name the token as their actor", async () => {
 	const stand = await Stand.open({ tokens: [entry("root", "admin")] });
 	const made = await stand.call("POST", "/v1/executions", {
@@ -150,6 +185,23 @@ test("events name the token as their actor", async () => {
 	});
 	const { id } = made.json;
 	expect((await stand.backend.executions.events(id)).events[0]).toMatchObject({ type: "created", actor: "root" });
+});
+
+test("events of a flow name the token too, whoever it says it was created by, however large it is", async () => {
+	const stand = await Stand.open({ tokens: [entry("sam", "submitter")] });
+	for (const count of [1, 200]) {
+		const nodes = Array.from({ length: count }, (_, n) => ({
+			key: `n${n}`,
+			kind: "k",
+			idempotencyKey: `${count}-${n}`,
+		}));
+		const body = { createdBy: "lease_expiry", nodes };
+		const { json } = await stand.call("POST", "/v1/flows", { token: tokenOf("sam"), body });
+		const { events } = await stand.backend.flows.events(json.id, { limit: 1000 });
+		expect(events.filter(({ type }) => type === "created")).toHaveLength(count);
+		expect(new Set(events.map(({ actor }) => actor))).toEqual(new Set(["sam"]));
+		expect((await stand.backend.flows.get(json.id)).createdBy).toBe("lease_expiry");
+	}
 });
 
 test("one admin token may do everything", async () => {
@@ -178,6 +230,7 @@ test("bad settings stop the start by their name", async () => {
 		[{ tokens: [entry("a", "viewer"), { ...entry("b", "viewer"), role: "root" as never }] }, "tokens[1].role"],
 		[{ tokens: [entry("a", "viewer", "a b")] }, "tokens[0].namespace"],
 		[{ tokens: [entry("a", "viewer"), entry("a", "admin")] }, "tokens"],
+		[{ tokens: [entry("ops", "viewer"), entry("Ops\u200b ", "admin")] }, "tokens"],
 		[
 			{ tokens: [entry("a", "viewer"), { ...entry("b", "admin"), hash: entry("a", "viewer").hash.toUpperCase() }] },
 			"tokens",
@@ -205,13 +258,25 @@ test("a worker cannot act under the name of somebody else who acts in its namesp
 			token,
 			body: { workerId: "w", instanceId, capabilities: [], lanes: ["default"] },
 		});
-	for (const name of ["root", "ann", "lease_expiry"]) {
+	const ours = ["lease_expiry", "unblock", "index_reconciler", "callback wp_1", "signal wp_1"];
+	for (const name of ["root", "ann", "Ann", "ann ", "a\u200bnn", "ａｎｎ", ...ours]) {
 		expect(await claimAs(name)).toMatchObject({ status: 400, json: { error: { details: { field: "instanceId" } } } });
 		const body = { workerId: "w", capabilities: [], lanes: ["default"] };
-		expect((await stand.call("PUT", `/v1/workers/${name}`, { token, body })).status).toBe(400);
+		expect((await stand.call("PUT", `/v1/workers/${encodeURIComponent(name)}`, { token, body })).status).toBe(400);
 		const request = { workerId: "w", instanceId: name, capabilities: [], lanes: ["default"], grantTtlMs: 1000 };
 		expect((await stand.call("POST", "/v1/grants", { token, body: request })).status).toBe(400);
 	}
 	// Its own name is its own, and whether another tenant has a token of some name it does not learn.
 	for (const name of ["wanda", "eve", "worker-7"]) expect((await claimAs(name)).status).toBe(200);
+});
+
+test("a worker that is bound to no namespace acts under the name of no tenant's token", async () => {
+	const stand = await Stand.open({ tokens: [entry("roamer", "worker"), entry("ann", "operator", "a")] });
+	const claimAs = (instanceId: string) =>
+		stand.call("POST", "/v1/claims", {
+			token: tokenOf("roamer"),
+			body: { workerId: "w", instanceId, namespace: "a", lanes: ["default"] },
+		});
+	expect((await claimAs("ann")).status).toBe(400);
+	expect((await claimAs("roamer")).status).toBe(200);
 });

@@ -96,6 +96,46 @@ test("what a tenant stored never becomes a page, and no reply is sniffed", async
 	}
 });
 
+test("what is refused before it is a request is no page either, and not answered to other sites", async () => {
+	const stand = await Stand.open();
+	const statusOf = async (text: string): Promise<string> => {
+		const { socket, heard, closed } = stand.socket();
+		socket.write(text);
+		await closed;
+		expect([text, heard()]).toEqual([text, expect.stringMatching(/x-content-type-options: nosniff/i)]);
+		expect([text, heard()]).toEqual([text, expect.stringMatching(/content-security-policy: default-src 'none'/i)]);
+		expect([text, heard()]).toEqual([text, expect.stringMatching(/"error":\{"code":"\w+"/)]);
+		return heard().slice("HTTP/1.1 ".length, "HTTP/1.1 200".length);
+	};
+	const asked = (line: string, ...headers: string[]) =>
+		[`GET ${line} HTTP/1.1`, ...headers, "Connection: close", "", ""].join("\r\n");
+	const here = "Host: localhost";
+	expect(await statusOf("no HTTP at all\r\n\r\n")).toBe("400");
+	expect(await statusOf(asked("/nowhere", here, `X-Long: ${"x".repeat(20_000)}`))).toBe("400");
+	expect(await statusOf(asked("/nowhere", here, "Expect: the unexpected"))).toBe("404");
+	expect(await statusOf(asked("/%zz", here))).toBe("400");
+	expect(await statusOf(asked(`/v1/executions/${"x".repeat(5000)}`, here))).toBe("400");
+	expect(await statusOf(asked("/docs/nope", here))).toBe("404");
+	expect(await statusOf(asked("/v1/lanes"))).toBe("403");
+	for (const path of ["/%zz", `/v1/executions/${"x".repeat(5000)}`, "/docsx"])
+		expect([path, await statusOf(asked(path, here, "Origin: http://evil.example"))]).toEqual([path, "403"]);
+});
+
+test("without tokens nothing is loaded into a page of another site; a link to here may be followed", async () => {
+	const stand = await Stand.open({ docs: true });
+	const status = async (site: string, mode: string) => {
+		const { socket, heard, closed } = stand.socket();
+		const fetched = `Sec-Fetch-Site: ${site}\r\nSec-Fetch-Mode: ${mode}`;
+		socket.write(`GET /docs HTTP/1.1\r\nHost: localhost\r\n${fetched}\r\nConnection: close\r\n\r\n`);
+		await closed;
+		return heard().slice("HTTP/1.1 ".length, "HTTP/1.1 200".length);
+	};
+	for (const site of ["cross-site", "same-site"]) expect([site, await status(site, "no-cors")]).toEqual([site, "403"]);
+	for (const site of ["same-origin", "none"]) expect([site, await status(site, "no-cors")]).toEqual([site, "200"]);
+	expect(await status("cross-site", "navigate")).toBe("200");
+	expect((await stand.call("GET", "/healthz")).headers.get("cross-origin-resource-policy")).toBe("same-origin");
+});
+
 test("the log has one start line, a debug line per claim, none per call, and no secret or payload", async () => {
 	const stand = await Stand.open({ tokens: [entry("ada", "admin")], storeName: "memory:" });
 	const token = tokenOf("ada");

@@ -245,6 +245,12 @@ test("metrics are for loopback; behind a proxy a token that may read is needed, 
 	expect((await stand.call("GET", "/metrics", { headers: forwarded })).status).toBe(401);
 	expect((await stand.call("GET", "/metrics", { headers: forwarded, token: tokenOf("sam") })).status).toBe(403);
 	expect((await stand.call("GET", "/metrics", { headers: forwarded, token: tokenOf("ada") })).status).toBe(200);
+	for (const headers of [{ via: "1.1 proxy" }, { "x-real-ip": "203.0.113.9" }, { "x-forwarded-host": "ff.example" }])
+		expect((await stand.call("GET", "/metrics", { headers })).status).toBe(401);
+	const { socket, heard, closed } = stand.socket();
+	socket.write("GET /metrics HTTP/1.1\r\nHost: rebound.example\r\nConnection: close\r\n\r\n");
+	await closed;
+	expect(heard()).toMatch(/^HTTP\/1.1 401 /);
 	const open = await Stand.open({ tokens, openMetrics: true });
 	expect((await open.call("GET", "/metrics", { headers: forwarded })).status).toBe(200);
 });
@@ -263,6 +269,19 @@ test("a token that is bound to a namespace is told of nothing else", async () =>
 	expect((await stand.call("GET", "/metrics", { token: tokenOf("all") })).text).toContain("lane-of-b");
 	const scanners = await stand.call("GET", "/v1/admin/scanners", { token: tokenOf("ada") });
 	expect(scanners).toMatchObject({ status: 403, json: { error: { code: "forbidden" } } });
+});
+
+test("lanes of another tenant, however many and full, leave a tenant its own figures", async () => {
+	const tokens = [entry("ada", "operator", "a"), entry("bob", "submitter", "b")];
+	const stand = await Stand.open({ tokens });
+	await stand.call("POST", "/v1/executions", { token: tokenOf("ada"), body: { kind: "job", lane: "mine" } });
+	await stand.call("POST", "/v1/lanes/closed/pause", { token: tokenOf("ada") });
+	const items = Array.from({ length: 402 }, (_, n) => ({ kind: "job", lane: `lane-${n % 201}` }));
+	await stand.call("POST", "/v1/executions/batch", { token: tokenOf("bob"), body: { items } });
+	const { text } = await stand.call("GET", "/metrics", { token: tokenOf("ada") });
+	expect(text).toContain('flowfabric_queue_depth{namespace="a",lane="mine",state="waiting"} 1');
+	expect(text).toContain('flowfabric_queue_oldest_seconds{namespace="a",lane="mine",state="waiting"}');
+	expect(text).toContain('flowfabric_lane_closed{namespace="a",lane="closed",state="paused"} 1');
 });
 
 test("health is open, readiness follows the store", async () => {

@@ -44,7 +44,7 @@ import { attemptView } from "../reading/views.ts";
 import { createCommand } from "../submission.ts";
 import { bulk } from "./bulk.ts";
 import { createOne, createTogether, submissionAt } from "./create-together.ts";
-import { eventsAfter, followExecution, historyOf } from "./following.ts";
+import { eventsAfter, followExecution, historyOf, placeInHistory } from "./following.ts";
 import type { Session } from "./session.ts";
 import { listSteps } from "./steps.ts";
 import { watch } from "./watching.ts";
@@ -112,7 +112,7 @@ export class LocalExecutions implements ExecutionCalls {
 	async events(id: string, request: EventsRequest = {}, signal?: AbortSignal): Promise<ExecutionEventPage> {
 		const { limit = 100, cursor, waitMs = 0 } = eventsRequest.check(request);
 		const { cursors } = this.#session.engine;
-		const after = await cursors.afterEvent(historyOf(id), cursor);
+		const after = await placeInHistory(this.#session, id, cursor);
 		const events = await watch(
 			this.#session,
 			this.#session.watched(id),

@@ -90,9 +90,9 @@ export class LocalFlows implements FlowCalls {
 		const { limit = DEFAULT_LIMIT, cursor, waitMs = 0 } = eventsRequest.check(request);
 		const { cursors } = this.#session.engine;
 		const list = `history of ${id}`;
-		const after = await cursors.afterEvent(list, cursor);
 		const runner = this.#session.engine.runnerOfFlow(id);
 		const { namespace } = await this.#reader.read(id);
+		const after = await cursors.afterEvent(list, cursor);
 		// What happens to a member changes no record of its flow; but it is told of in the log of the namespace.
 		const watched = { partition: runner.partition, subject: logSubject(namespace) };
 		const events = await watch(this.#session, watched, { timeoutMs: waitMs, signal }, async (isLast) => {

@@ -19,7 +19,7 @@ export async function* followExecution(
 ): AsyncGenerator<FollowedEvent> {
 	const { cursor } = eventsRequest.check(request);
 	const { cursors } = session.engine;
-	let after = await cursors.afterEvent(historyOf(id), cursor);
+	let after = await placeInHistory(session, id, cursor);
 	const patience = { timeoutMs: Number.POSITIVE_INFINITY, signal };
 	const progress = onProgress && new ProgressTeller(session.engine.clock, onProgress);
 	try {
@@ -48,6 +48,20 @@ export async function* followExecution(
 
 /** What the cursors of its events point into. */
 export const historyOf = (id: string): string => `history of ${id}`;
+
+/** Where a cursor leads to. What the caller may not see is not there, whoever the cursor was given to. */
+export async function placeInHistory(
+	session: Session,
+	id: string,
+	cursor: string | undefined,
+): Promise<LogPosition | undefined> {
+	try {
+		return await session.engine.cursors.afterEvent(historyOf(id), cursor);
+	} catch (error) {
+		await session.read(id);
+		throw error;
+	}
+}
 
 /** Read after the execution itself, so that what was deleted has no events left to show. */
 export async function eventsAfter(

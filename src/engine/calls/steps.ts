@@ -47,8 +47,8 @@ export async function listSteps(session: Session, id: string, request: StepsRequ
 	const { limit = DEFAULT_LIMIT, cursor, values = false } = stepsRequest.check(request);
 	const { cursors } = session.engine;
 	const list = `steps of ${id}`;
-	const after = await cursors.after(list, cursor);
 	const { record, runner } = await session.read(id);
+	const after = await cursors.after(list, cursor);
 	const queue = stepsQueue(id, partsOf(record).generation);
 	const { entries } = await runner.ask((store, partition) => store.first(partition, queue, limit + 1, after));
 	const wanted = entries.slice(0, limit);

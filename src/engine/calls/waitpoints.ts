@@ -54,8 +54,9 @@ export class LocalWaitpoints implements WaitpointCalls {
 		const { limit = DEFAULT_LIMIT, cursor, all = false } = shapes.waitpointsRequest.check(request);
 		const { cursors } = this.#session.engine;
 		const list = `waitpoints of ${id}`;
+		const found = await this.#session.read(id);
 		const after = await cursors.after(list, cursor);
-		const { waitpoints, next } = await listWaitpoints(this.#session, id, all, limit, after);
+		const { waitpoints, next } = await listWaitpoints(this.#session, found, all, limit, after);
 		return { waitpoints, ...(next ? { nextCursor: await cursors.at(list, next) } : undefined) };
 	}
 
@@ -74,8 +75,8 @@ export class LocalWaitpoints implements WaitpointCalls {
 		const { limit = DEFAULT_LIMIT, cursor } = shapes.signalsRequest.check(request);
 		const { cursors } = this.#session.engine;
 		const list = `signals of ${id}`;
-		const [passed] = cursor === undefined ? [0] : await cursors.decode(list, cursor, ["position"]);
 		const { record, runner } = await this.#session.read(id);
+		const [passed] = cursor === undefined ? [0] : await cursors.decode(list, cursor, ["position"]);
 		const last = partsOf(record).signals;
 		const from = Math.min(last, Number(passed));
 		const to = Math.min(last, from + limit);

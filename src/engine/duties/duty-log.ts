@@ -14,6 +14,9 @@ const SWEEPS = [
 	"dependency_reconciler",
 ] as const;
 
+/** Everything the engine does on its own; events name it as their actor. */
+export const SCANNER_NAMES: readonly ScannerName[] = [...DUTIES, ...SWEEPS];
+
 /** What one pass did for one duty. */
 export interface DutyRun {
 	items: number;
@@ -25,7 +28,7 @@ export class DutyLog {
 	readonly #rows = new Map<ScannerName, ScannerView>();
 
 	constructor() {
-		for (const name of [...DUTIES, ...SWEEPS]) {
+		for (const name of SCANNER_NAMES) {
 			this.#rows.set(name, { name, runs: 0, items: 0, errors: 0, parked: 0 });
 		}
 	}

@@ -4,12 +4,15 @@ import {
 	BLOCKED,
 	blockedQueueSubject,
 	LANES,
+	lanesQueue,
 	SUSPENDED,
 	suspendedQueueSubject,
 	WORKERS,
+	workersQueue,
 } from "../../kernel/placement.ts";
 import type { LaneHomeRecord, LaneState } from "../../kernel/records/lane.ts";
 import type { BlockingReason } from "../../kernel/state.ts";
+import { isWithin } from "../../kernel/target.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { someSizes } from "./queue-sizes.ts";
 
@@ -20,41 +23,26 @@ export interface ClosedLane {
 	state: LaneState;
 }
 
-/** Who and what is there just now beside the executions, whichever engine they came to. */
-export interface Census {
-	/** Worker instances in the registry, by namespace. */
-	workers: ReadonlyMap<string, number>;
-	/** Executions set aside, by cause; at least so many where thousands of things are waited for. */
+/** Executions that go nowhere just now, whichever engine they came to. */
+export interface HeldUp {
+	/** Those set aside, by cause; at least so many where thousands of things are waited for. */
 	blocked: ReadonlyMap<BlockingCause, number>;
-	/** Suspended executions, by what they wait for. */
+	/** Those suspended, by what they wait for. */
 	suspended: ReadonlyMap<BlockingReason, number>;
-	closedLanes: readonly ClosedLane[];
 }
 
-export async function takeCensus(
-	runners: readonly PartitionRunner[],
-	kernel: Pick<Kernel, "decode">,
-	mostLanes: number,
-): Promise<Census> {
-	const workers = new Map<string, number>();
-	const closedLanes: ClosedLane[] = [];
+export async function countHeldUp(runners: readonly PartitionRunner[]): Promise<HeldUp> {
 	const blocked = new Map<BlockingCause, number>();
 	const suspended = new Map<BlockingReason, number>();
 	await Promise.all(
 		runners.map(async (runner) => {
-			const [registered, waiting, paused, lanes] = await Promise.all([
-				someSizes(runner, WORKERS, (queue) => queue),
+			const [waiting, paused] = await Promise.all([
 				someSizes(runner, BLOCKED, (queue) => {
 					const { cause, namespace } = blockedQueueSubject(queue);
 					return `${cause},${namespace}`;
 				}),
 				someSizes(runner, SUSPENDED, (queue) => suspendedQueueSubject(queue).namespace),
-				closedIn(runner, kernel, mostLanes),
 			]);
-			for (const { queue, size } of registered) {
-				const namespace = queue.slice(WORKERS.length);
-				workers.set(namespace, (workers.get(namespace) ?? 0) + size);
-			}
 			for (const { queue, size } of waiting) {
 				const { cause } = blockedQueueSubject(queue);
 				blocked.set(cause, (blocked.get(cause) ?? 0) + size);
@@ -63,15 +51,48 @@ export async function takeCensus(
 				const { reason } = suspendedQueueSubject(queue);
 				suspended.set(reason, (suspended.get(reason) ?? 0) + size);
 			}
-			for (const lane of lanes) closedLanes.push(lane);
 		}),
 	);
-	return { workers, blocked, suspended, closedLanes: closedLanes.slice(0, mostLanes) };
+	return { blocked, suspended };
 }
 
-/** Lanes with their home in this partition that are paused or draining. */
-async function closedIn(runner: PartitionRunner, kernel: Pick<Kernel, "decode">, most: number): Promise<ClosedLane[]> {
-	const { queues } = await runner.ask((store, partition) => store.queues(partition, LANES));
+/** Worker instances in the registry, by namespace; of one namespace, or of all. */
+export async function countWorkers(
+	runners: readonly PartitionRunner[],
+	namespace: string | undefined,
+): Promise<Map<string, number>> {
+	const counts = new Map<string, number>();
+	const prefix = namespace === undefined ? WORKERS : workersQueue(namespace);
+	const sizes = await Promise.all(runners.map((runner) => someSizes(runner, prefix, (queue) => queue)));
+	for (const { queue, size } of sizes.flat()) {
+		const found = queue.slice(WORKERS.length);
+		if (isWithin(found, namespace)) counts.set(found, (counts.get(found) ?? 0) + size);
+	}
+	return counts;
+}
+
+/** Lanes that are paused or draining, of one namespace or of all; at most so many. */
+export async function findClosedLanes(
+	runners: readonly PartitionRunner[],
+	kernel: Pick<Kernel, "decode">,
+	most: number,
+	namespace: string | undefined,
+): Promise<ClosedLane[]> {
+	const found = await Promise.all(runners.map((runner) => closedIn(runner, kernel, most, namespace)));
+	return found.flat().slice(0, most);
+}
+
+/** Those with their home in this partition. */
+async function closedIn(
+	runner: PartitionRunner,
+	kernel: Pick<Kernel, "decode">,
+	most: number,
+	namespace: string | undefined,
+): Promise<ClosedLane[]> {
+	const queues =
+		namespace === undefined
+			? (await runner.ask((store, partition) => store.queues(partition, LANES))).queues
+			: [lanesQueue(namespace)];
 	const pages = await Promise.all(
 		queues.slice(0, most).map((queue) => runner.ask((store, partition) => store.first(partition, queue, most))),
 	);

@@ -1,4 +1,5 @@
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
+import { isWithin } from "../../kernel/target.ts";
 import type { QueuePosition } from "../../store/port.ts";
 import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
@@ -47,6 +48,8 @@ export async function findExecutions(
 		let taken = 0;
 		while (taken < wanted.length && found.length < limit && chars < MAX_CHARS) {
 			const read = await recordsAt(session, wanted.slice(taken, taken + READ_AT_ONCE));
+			// Then nothing of it is there for this caller, and how much there is must not show in how it is looked at.
+			if (index.isOfOneNamespace && read.records.some((each) => each && isForeign(each, search))) return { found };
 			chars += read.chars;
 			for (const match of await matching(session, search, read.records)) {
 				if (found.length === limit) break;
@@ -70,6 +73,8 @@ async function onlyOfKey(session: Session, search: Search, cursor: string | unde
 	const [match] = await matching(session, search, [found]);
 	return match ? [match] : [];
 }
+
+const isForeign = ({ record }: Found, { namespace }: Search): boolean => !isWithin(record.namespace, namespace);
 
 const later = (a: QueuePosition | undefined, b: QueuePosition | undefined): QueuePosition | undefined =>
 	a && b ? (compare(a, b) > 0 ? a : b) : (a ?? b);

@@ -1,4 +1,4 @@
-import { createdAtOfListEntry, LIST, listQueueSubject } from "../../kernel/placement.ts";
+import { createdAtOfListEntry, LIST, listQueuePrefix, listQueueSubject } from "../../kernel/placement.ts";
 import { ENDED_STATES, type PublicState } from "../../kernel/state.ts";
 import { mapBounded } from "../bounded.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
@@ -16,11 +16,16 @@ export interface QueueDepth {
 const PARTITIONS_AT_ONCE = 8;
 const LANES_AT_ONCE = 16;
 
-/** How many executions lanes hold, over all namespaces; at most so many lanes and states, the fullest first. */
-export async function queueDepths(runners: readonly PartitionRunner[], most: number): Promise<QueueDepth[]> {
+/** How many executions the lanes of a namespace, or of all, hold; at most so many lanes and states, the fullest first. */
+export async function queueDepths(
+	runners: readonly PartitionRunner[],
+	most: number,
+	namespace: string | undefined,
+): Promise<QueueDepth[]> {
+	const prefix = namespace === undefined ? LIST : listQueuePrefix(namespace);
 	const depths = new Map<string, QueueDepth & { holders: PartitionRunner[] }>();
 	const sizes = await mapBounded(runners, PARTITIONS_AT_ONCE, (runner) =>
-		someSizes(runner, LIST, (queue) => listQueueSubject(queue).namespace),
+		someSizes(runner, prefix, (queue) => listQueueSubject(queue).namespace),
 	);
 	sizes.forEach((queues, partition) => {
 		const runner = runners[partition] as PartitionRunner;

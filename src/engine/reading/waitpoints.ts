@@ -7,6 +7,7 @@ import type { QueuePosition } from "../../store/port.ts";
 import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import type { TokenSubject } from "../tokens/waitpoint-tokens.ts";
+import type { Found } from "./showing.ts";
 
 /** What the token of a waitpoint is made of. */
 export const subjectOf = (
@@ -42,13 +43,12 @@ export async function findWaitpoint(
 /** The waitpoints of an execution in the order they were made; the page may be shorter where closed ones are passed over. */
 export async function listWaitpoints(
 	session: Session,
-	executionId: string,
+	{ record: execution, runner }: Found,
 	all: boolean,
 	limit: number,
 	after: QueuePosition | undefined,
 ): Promise<{ waitpoints: WaitpointView[]; next?: QueuePosition }> {
-	const { record: execution, runner } = await session.read(executionId);
-	const queue = waitpointsQueue(executionId);
+	const queue = waitpointsQueue(execution.id);
 	const { entries } = await runner.ask((store, partition) => store.first(partition, queue, limit + 1, after));
 	const page = entries.slice(0, limit);
 	const keys = page.map(({ key }) => key);

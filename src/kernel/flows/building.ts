@@ -111,9 +111,11 @@ export function showMembers(step: FlowStep): void {
 	const page = pageOfMember(flow.unshown);
 	const { members = [] } = tx.get(flowMembersKey(flow.id, page)) ?? {};
 	tx.expect(members.map(({ executionId }) => executionId));
+	// Whoever goes on with it, they are made by whom the flow came from.
+	const actor = flow.submittedBy || flow.createdBy || deed.actor;
 	for (const { executionId } of members) {
 		const record = tx.getReadable(executionKey(executionId));
-		if (record?.member?.isHidden) showMember(tx, record, { now: deed.now, actor: flow.createdBy || deed.actor });
+		if (record?.member?.isHidden) showMember(tx, record, { now: deed.now, actor });
 	}
 	step.amend({ unshown: page * MEMBERS_PER_PAGE });
 }

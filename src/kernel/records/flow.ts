@@ -32,6 +32,8 @@ export interface FlowRecord {
 	retentionMs: number;
 	idempotencyKey: string;
 	createdBy: string;
+	/** Who it came from, as events name them; empty when `createdBy` says the same. */
+	submittedBy: string;
 	createdAt: number;
 
 	/** Raised by every member, edge, group and the seal. */
@@ -73,6 +75,7 @@ export const flowDefaults: FlowRecord = {
 	retentionMs: 86_400_000,
 	idempotencyKey: "",
 	createdBy: "",
+	submittedBy: "",
 	createdAt: 0,
 	revision: 0,
 	nodes: 0,

@@ -71,11 +71,12 @@ export function createFlow(tx: Tx, command: CreateFlowCommand, now: number): Cre
 }
 
 function newFlow(command: CreateFlowCommand, now: number): FlowRecord {
-	const { flowId: id, kind, namespace, retentionMs, createdBy, nodes, edges, isSealed, unreachable } = command;
+	const { flowId: id, kind, namespace, retentionMs, createdBy, actor, nodes, edges, isSealed, unreachable } = command;
 	const flow = makeFlow({ id, kind, namespace, retentionMs, createdBy, createdAt: now, nodes, edges, isSealed });
 	if (command.tags) flow.tags = command.tags;
 	if (command.budgets) flow.budgets = command.budgets;
 	if (command.idempotencyKey) flow.idempotencyKey = command.idempotencyKey;
+	if (actor !== createdBy) flow.submittedBy = actor;
 	flow.unreachable = unreachable;
 	flow.revision = 1;
 	if (!command.whole) flow.buildUntil = now + BUILD_PATIENCE_MS;

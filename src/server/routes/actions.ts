@@ -26,11 +26,11 @@ export function actionRoutes(): Route[] {
 			audit: onExecution("cancel"),
 			handle(request) {
 				const { principal, body } = request;
-				// A worker cancels what it holds, and shows so with its fence.
-				if (principal.role === "worker" && (body as { fence?: unknown } | undefined)?.fence === undefined) {
-					throw new FlowFabricError("forbidden", {
-						message: `${principal.name} is a worker: it cancels with its fence`,
-					});
+				const isFenced = (body as { fence?: unknown } | undefined)?.fence !== undefined;
+				// A worker cancels what it holds, and shows so with its fence. Whoever else has read one holds nothing.
+				if (principal.role !== "admin" && isFenced !== (principal.role === "worker")) {
+					const how = isFenced ? "only workers cancel with a fence" : "it cancels with its fence";
+					throw new FlowFabricError("forbidden", { message: `${principal.name} is a ${principal.role}: ${how}` });
 				}
 				return principal.backend.executions.cancel(idOf(request), orEmpty(body));
 			},

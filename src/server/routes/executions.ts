@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { errorBody, FlowFabricError } from "../../contract/errors.ts";
+import { errorBody } from "../../contract/errors.ts";
 import * as shapes from "../../contract/executions.ts";
 import { eventPage } from "../../contract/replies/events.ts";
 import * as replies from "../../contract/replies/executions.ts";
@@ -7,6 +7,8 @@ import { stepPage } from "../../contract/replies/steps.ts";
 import type { Bytes, CreatedItem } from "../../contract/replies.ts";
 import { Type } from "../../contract/schema.ts";
 import { stepsRequest } from "../../contract/steps.ts";
+import { ACCESS } from "../access.ts";
+import { refuseOtherRoles } from "../auth.ts";
 import { BODY_LIMIT, JOINT_LIMIT } from "../bodies.ts";
 import { answerJointly } from "../joint-bodies.ts";
 import { readQuery } from "../query.ts";
@@ -122,11 +124,7 @@ export function executionRoutes(context: ServerContext): Route[] {
 			handle({ principal, query, params }) {
 				const request = readQuery(query, stepsRequest);
 				// Among them is what signals brought.
-				if (request.values && principal.role === "viewer") {
-					throw new FlowFabricError("forbidden", {
-						message: `${principal.name} is a viewer: it does not see what steps returned`,
-					});
-				}
+				if (request.values) refuseOtherRoles(principal, ACCESS["GET /v1/executions/:id/signals"]);
 				return principal.backend.executions.steps((params as { id: string }).id, request);
 			},
 		},

@@ -3,6 +3,7 @@ import type { Calls } from "../../contract/backend.ts";
 import { FlowFabricError } from "../../contract/errors.ts";
 import { Type } from "../../contract/schema.ts";
 import { refuseOtherRoles, type TokenBook } from "../auth.ts";
+import { namesThisMachine } from "../browser-guard.ts";
 import { isLoopback } from "../listening.ts";
 import type { ServerContext } from "../server-context.ts";
 import { VERSION } from "../version.ts";
@@ -70,10 +71,14 @@ export function healthRoutes(context: ServerContext, { backend, tokens, openMetr
 
 const READERS = ["viewer", "operator", "admin"] as const;
 
-/** A proxy on this machine speaks for somebody else, and says so. */
-function isFromHere({ socket, headers }: FastifyRequest): boolean {
-	if (headers.forwarded !== undefined || headers["x-forwarded-for"] !== undefined) return false;
-	return isLoopback(socket.remoteAddress ?? "");
+/** What proxies add, which speak for somebody else. */
+const BY_PROXY = /^(forwarded|via|x-real-ip|x-forwarded-.*)$/;
+
+/** Whether a program on this machine asks for itself: no proxy, and no page in a browser that had its name lead here. */
+function isFromHere(request: FastifyRequest): boolean {
+	const { socket, headers } = request;
+	if (!isLoopback(socket.remoteAddress ?? "") || !namesThisMachine(request)) return false;
+	return !Object.keys(headers).some((name) => BY_PROXY.test(name));
 }
 
 const showsToken = ({ headers }: FastifyRequest): boolean => headers.authorization !== undefined;
