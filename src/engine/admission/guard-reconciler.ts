@@ -28,6 +28,8 @@ const IN_FLIGHT = 16;
 const YOUNG_MS = 60_000;
 /** Pages of one ledger in a pass; the next goes on behind them. */
 const LEDGER_PAGES = 10;
+/** How the names of ledgers begin. */
+const LEDGERS = "ledger,";
 
 type Message = TakeBackCommand["messages"][number];
 
@@ -52,16 +54,18 @@ export class GuardReconciler implements Scanner {
 	async runOnce(own: readonly number[], changed: readonly number[]): Promise<number> {
 		const { kind } = this.#options;
 		const corrections: string[] = [];
+		let joined = 0;
 		const holding: number[] = [];
 		for (const partition of this.#rounds.next(own, changed)) {
 			const guards = await this.#guardsIn(partition, `holders,${kind},`);
 			for (const guard of guards) await this.#reconcileHolds(partition, guard, corrections);
-			const ledgers = kind === "budget" ? await this.#reconcileLedgers(partition, corrections) : 0;
-			if (guards.length + ledgers > 0) holding.push(partition);
+			const ledgers = kind === "budget" ? await this.#ledgersIn(partition) : [];
+			for (const ledger of ledgers) joined += await this.#joinGone(partition, ledger);
+			if (guards.length + ledgers.length > 0) holding.push(partition);
 		}
 		this.#rounds.found(holding);
 		if (corrections.length > 0) this.#options.onCorrected(corrections);
-		return corrections.length;
+		return corrections.length + joined;
 	}
 
 	async #guardsIn(partition: number, prefix: string): Promise<GuardName[]> {
@@ -116,20 +120,22 @@ export class GuardReconciler implements Scanner {
 		});
 	}
 
-	async #reconcileLedgers(partition: number, corrections: string[]): Promise<number> {
-		const prefix = "ledger,";
+	async #ledgersIn(partition: number): Promise<string[]> {
 		const { queues } = await this.#runner(partition).ask(
-			(store, at) => store.queues(at, prefix),
+			(store, at) => store.queues(at, LEDGERS),
 			PARTITION_PATIENCE_MS,
 		);
-		for (const queue of queues) {
-			const guard: GuardName = { kind: "budget", ...nameOf(queue.slice(prefix.length)) };
-			if (this.#options.isOurs(guard.namespace)) await this.#reconcileLedger(partition, guard, queue, corrections);
-		}
-		return queues.length;
+		return queues;
 	}
 
-	async #reconcileLedger(partition: number, guard: GuardName, queue: string, corrections: string[]): Promise<void> {
+	/**
+	 * Joins what executions that are gone have spent. That is no correction: an execution tells the budgets that it names when
+	 * it goes, but operators report spending of others too.
+	 */
+	async #joinGone(partition: number, queue: string): Promise<number> {
+		const guard: GuardName = { kind: "budget", ...nameOf(queue.slice(LEDGERS.length)) };
+		if (!this.#options.isOurs(guard.namespace)) return 0;
+		let joined = 0;
 		const name = `${partition} ${queue}`;
 		let after = this.#ledgers.get(name);
 		this.#ledgers.delete(name);
@@ -149,12 +155,13 @@ export class GuardReconciler implements Scanner {
 			if (gone.length > 0) {
 				const messages = gone.map((executionId): Message => ({ executionId, holdId: "", message: "removed" }));
 				await this.#takeBack(partition, guard, messages);
-				corrections.push(`budget ${guard.id}: spending of ${gone.length} executions that are gone was joined`);
+				joined += gone.length;
 			}
-			if (entries.length < PAGE) return;
+			if (entries.length < PAGE) return joined;
 			after = entries.at(-1);
 		}
 		if (after) this.#ledgers.set(name, after);
+		return joined;
 	}
 
 	async #takeBack(partition: number, guard: GuardName, messages: readonly Message[]): Promise<void> {

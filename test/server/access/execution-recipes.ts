@@ -69,13 +69,19 @@ export const executionRecipes = {
 	"GET /v1/executions/:id/attempts": [read("busy")],
 	"GET /v1/executions/:id/steps": [
 		read("busy"),
-		recipe(["busy"], ({ busy }, role) => ({ params: { id: busy }, query: { values: role !== "viewer" } })),
+		recipe(["busy"], ({ busy }, role) => ({
+			params: { id: busy },
+			query: { values: !["viewer", "submitter"].includes(role) },
+		})),
 		recipe(["busy", "stepsCursor"], ({ busy, stepsCursor: cursor }) => ({ params: { id: busy }, query: { cursor } })),
 	],
 	"GET /v1/executions/:id/explain": [read("waiting")],
 	"POST /v1/executions/:id/cancel": [
 		// A worker cancels what it holds, with its fence.
-		held({ mode: "force", reason: "x" }),
+		recipe(["held", "fence"], ({ held: id, fence }, role) => ({
+			params: { id },
+			body: { mode: "force", reason: "x", ...(["worker", "admin"].includes(role) ? { fence } : undefined) },
+		})),
 		recipe(["held", "fence"], ({ held: id, fence }, role) => ({
 			params: { id },
 			body: role === "worker" ? { fence } : {},
