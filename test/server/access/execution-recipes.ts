@@ -1,5 +1,5 @@
 import type { Name } from "./names.ts";
-import { held, KEY_IN_USE, recipe } from "./recipe.ts";
+import { KEY_IN_USE, recipe } from "./recipe.ts";
 
 const SSE = { accept: "text/event-stream" };
 
