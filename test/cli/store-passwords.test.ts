@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { Redis } from "iovalkey";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startServer } from "../../src/hosting/index.ts";
@@ -80,8 +81,7 @@ async function tellingOf(open: () => Promise<{ close(): Promise<unknown> }>): Pr
 		await (await open()).close();
 		return "";
 	} catch (error) {
-		const { message, stack, cause, details } = error as Error & { details?: unknown };
-		return [message, stack, JSON.stringify(details), String((cause as Error | undefined)?.stack)].join("\n");
+		return inspect(error, { depth: 9, showHidden: true });
 	}
 }
 
