@@ -1,6 +1,7 @@
 import type { Clock } from "../contract/clock.ts";
 import { FlowFabricError } from "../contract/errors.ts";
 import { namesOf, refuseUnknownOptions } from "../contract/option-names.ts";
+import { SERVER_ADDRESS_ALLOWED, serverAddress } from "../contract/server-address.ts";
 
 /** How a server is called; defaults stand in parentheses. */
 export interface ConnectOptions {
@@ -21,13 +22,8 @@ export interface ServerPlace {
 }
 
 export function placeOf(url: string): ServerPlace {
-	const parsed = URL.canParse(url) ? new URL(url) : undefined;
-	if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.search || parsed.hash) {
-		throw new FlowFabricError("invalid_input", {
-			message: "url: must be the address of a server such as http://127.0.0.1:9090",
-			details: { field: "url" },
-		});
-	}
+	const parsed = typeof url === "string" ? serverAddress(url) : undefined;
+	if (!parsed) throw refused("url", `${SERVER_ADDRESS_ALLOWED}, as in http://127.0.0.1:9090`);
 	return { origin: parsed.origin, prefix: parsed.pathname.replace(/\/+$/, "") };
 }
 

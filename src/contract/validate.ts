@@ -11,8 +11,11 @@ export interface Shape<S extends TSchema> {
 	check(value: unknown): Static<S>;
 }
 
-/** Nothing is prepared before the first check: most programs use few of all the shapes there are. */
-export function shape<S extends TSchema>(schema: S): Shape<S> {
+/**
+ * Nothing is prepared before the first check: most programs use few of all the shapes there are. Of what is secret as a
+ * whole nothing is told that came, not even the name of a field.
+ */
+export function shape<S extends TSchema>(schema: S, { isSecret = false } = {}): Shape<S> {
 	let exceeds: ReturnType<typeof boundOf>;
 	let fits: ReturnType<typeof checkOf> | undefined;
 	return {
@@ -26,7 +29,7 @@ export function shape<S extends TSchema>(schema: S): Shape<S> {
 			const excess = exceeds?.(value);
 			if (excess) throw invalidInput(excess.path, excess.problem);
 			if (fits(value)) return value as Static<S>;
-			const { path, problem } = describe(mostTelling(complaintsOf(schema, value)), value);
+			const { path, problem } = describe(mostTelling(complaintsOf(schema, value)), value, isSecret);
 			throw invalidInput(path, problem);
 		},
 	};
@@ -50,16 +53,20 @@ function mostTelling(complaints: readonly Complaint[]): Complaint {
 	return candidates.reduce((best, each) => (each.path.length > best.path.length ? each : best));
 }
 
-function describe({ path, field, about, node }: Complaint, value: unknown): { path: string[]; problem: string } {
+function describe(
+	{ path, field, about, node }: Complaint,
+	value: unknown,
+	isSecret: boolean,
+): { path: string[]; problem: string } {
 	if (field !== undefined) {
-		const problem =
-			about === "unknown"
-				? `is not a known field${suggestion(field, Object.keys(node.properties ?? {}))}`
-				: "is required";
+		const known = Object.keys(node.properties ?? {});
+		if (isSecret && about === "unknown")
+			return { path: [...path], problem: `has a field that is none of ${known.join(", ")}` };
+		const problem = about === "unknown" ? `is not a known field${suggestion(field, known)}` : "is required";
 		return { path: [...path, field], problem };
 	}
 	const allowed = node.allowed ?? wordsOf(node);
-	return { path: [...path], problem: node.isSecret ? allowed : `${allowed}, got ${show(at(value, path))}` };
+	return { path: [...path], problem: isSecret || node.isSecret ? allowed : `${allowed}, got ${show(at(value, path))}` };
 }
 
 /** What a schema asks for, where nobody has put it into words. */

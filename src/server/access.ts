@@ -11,8 +11,8 @@ const OPERATE: readonly Role[] = ["operator", "admin"];
 /** A holder cancels with its fence; without one a worker is refused. */
 const CANCEL: readonly Role[] = ["submitter", "worker", "operator", "admin"];
 
-/** Like submitting, but it is written down who did it. */
-const END_FLOW: readonly Role[] = ["submitter", "operator", "admin"];
+/** Like submitting, but to a flow that may be another's: it is written down who did it. */
+const CHANGE_FLOW: readonly Role[] = ["submitter", "operator", "admin"];
 
 const REMOVE_WORKER: readonly Role[] = ["worker", "operator", "admin"];
 const ADMIN: readonly Role[] = ["admin"];
@@ -80,12 +80,12 @@ export const ACCESS = {
 	"GET /v1/flows/:id": READ,
 	"GET /v1/flows/:id/wait": READ,
 	"GET /v1/flows/:id/events": READ,
-	"POST /v1/flows/:id/members": SUBMIT,
-	"POST /v1/flows/:id/edges": SUBMIT,
-	"PUT /v1/flows/:id/groups/:node": SUBMIT,
-	"POST /v1/flows/:id/seal": SUBMIT,
-	"POST /v1/flows/:id/cancel": END_FLOW,
-	"DELETE /v1/flows/:id": END_FLOW,
+	"POST /v1/flows/:id/members": CHANGE_FLOW,
+	"POST /v1/flows/:id/edges": CHANGE_FLOW,
+	"PUT /v1/flows/:id/groups/:node": CHANGE_FLOW,
+	"POST /v1/flows/:id/seal": CHANGE_FLOW,
+	"POST /v1/flows/:id/cancel": CHANGE_FLOW,
+	"DELETE /v1/flows/:id": CHANGE_FLOW,
 
 	"GET /v1/lanes": READ,
 	"PATCH /v1/lanes/:lane": OPERATE,

@@ -29,6 +29,23 @@ export const onFlow = (what: string, result?: Audit["result"]): Audit => ({
 	...(result ? { result } : undefined),
 });
 
+/** On a part of a flow, which the body or the path names. */
+export const onPartOfFlow = (what: string, ...names: string[]): Audit => ({
+	what,
+	target(request) {
+		const given = { ...((request.body ?? {}) as object), ...paramsOf(request) } as Record<string, unknown>;
+		const part = names.flatMap((name) => {
+			const value = given[name];
+			return typeof value === "string" ? [[name, value.slice(0, MOST_SAID)]] : [];
+		});
+		return { target: paramsOf(request).id ?? "", ...Object.fromEntries(part) };
+	},
+	result(answer) {
+		const { created } = answer as { created?: boolean };
+		return created === undefined ? {} : { created };
+	},
+});
+
 export const onLane = (what: string): Audit => ({
 	what,
 	target: (request) => ({ target: paramsOf(request).lane ?? "", namespace: namespaceMeant(request) }),

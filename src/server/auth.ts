@@ -147,7 +147,7 @@ function checked(entry: TokenEntry, n: number): TokenEntry {
 	if (typeof name !== "string" || name.length < 1 || name.length > 256) {
 		throw configError(`${at}.name`, "must be a string of 1 to 256 characters");
 	}
-	if (!ROLES.includes(role)) throw configError(`${at}.role`, `must be one of ${ROLES.join(", ")}, got ${String(role)}`);
+	if (!ROLES.includes(role)) throw configError(`${at}.role`, `must be one of ${ROLES.join(", ")}`);
 	if (typeof hash !== "string" || !HASH.test(hash))
 		throw configError(`${at}.hash`, "must be a SHA-256 as 64 hex digits");
 	if (namespace !== undefined && !NAMESPACE.test(namespace)) {
@@ -156,7 +156,7 @@ function checked(entry: TokenEntry, n: number): TokenEntry {
 	for (const field of ["requestsPerSecond", "requestBurst"] as const) {
 		const value = entry[field];
 		if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= MAX_RATE))
-			throw configError(`${at}.${field}`, `must be an integer from 1 to ${MAX_RATE}, got ${String(value)}`);
+			throw configError(`${at}.${field}`, `must be an integer from 1 to ${MAX_RATE}`);
 	}
 	return entry;
 }

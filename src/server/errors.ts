@@ -4,12 +4,12 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { errorBody, FlowFabricError } from "../contract/errors.ts";
 import { ERRORS } from "../kernel/errors.ts";
 import { SAFE_HEADERS } from "./headers.ts";
-import type { ServerLog } from "./log.ts";
+import type { ServerLines } from "./log.ts";
 
 const RETRY_AFTER_S = 1;
 
 /** Every refusal leaves as `{error: {code, message, retryable, details?}}` with the status of the table. */
-export function handleErrors(app: FastifyInstance, log: ServerLog, methodsOf: (path: string) => string[]): void {
+export function handleErrors(app: FastifyInstance, log: ServerLines, methodsOf: (path: string) => string[]): void {
 	app.setErrorHandler((thrown: FastifyError, request, reply) => {
 		const error = translated(thrown, request);
 		if (error.code === "internal" && !isOfALeaver(thrown, request)) {

@@ -1,9 +1,13 @@
 import pino, { type Logger } from "pino";
+import { harmlessLog, WRITES_HARMLESS, writesHarmless } from "../contract/harmless-lines.ts";
 import { harmless } from "../contract/harmless-text.ts";
 import { prettyLines } from "./pretty-log.ts";
 
 /** A pino logger. */
 export type ServerLog = Logger;
+
+/** What a server needs of one. */
+export type ServerLines = Pick<ServerLog, "debug" | "info" | "warn" | "error" | "isLevelEnabled">;
 
 /** Secrets have no place in a log, whoever puts a request or a header into a line. */
 const SECRETS = [
@@ -29,7 +33,8 @@ export interface LogOptions {
 export function makeLog({ level = "info", pretty = false, write }: LogOptions = {}): ServerLog {
 	const options = { level, redact: { paths: SECRETS, censor: "[redacted]" } };
 	const put = pretty ? prettyLines(write ?? toScreen, !write && process.stdout.isTTY) : (write ?? toStandardOutput());
-	return pino(options, { write: (line) => put(harmless(line)) });
+	const log = pino(options, { write: (line) => put(harmless(line)) });
+	return Object.assign(log, { [WRITES_HARMLESS]: true });
 }
 
 const toScreen = (text: string): void => void process.stdout.write(text);
@@ -40,3 +45,9 @@ function toStandardOutput(): (line: string) => void {
 }
 
 export const silentLog = (): ServerLog => pino({ level: "silent" });
+
+/** A logger of one's own, with lines and fields in which nothing can do harm. */
+export function plainLog(log: ServerLog): ServerLines {
+	if (writesHarmless(log)) return log;
+	return { ...harmlessLog(log), isLevelEnabled: (level) => log.isLevelEnabled(level) };
+}

@@ -1,4 +1,4 @@
-import type { ServerLog } from "./log.ts";
+import type { ServerLines } from "./log.ts";
 import type { ServerMetrics } from "./metrics.ts";
 import type { PendingCall } from "./pending-call.ts";
 import type { Pools } from "./pools.ts";
@@ -6,7 +6,7 @@ import type { Tail } from "./sse.ts";
 
 /** What all routes of one server share. */
 export interface ServerContext {
-	readonly log: ServerLog;
+	readonly log: ServerLines;
 	readonly metrics: ServerMetrics;
 	readonly pools: Pools;
 	/** Calls that wait now, to be answered when the server closes. */

@@ -4,7 +4,7 @@ import { makeApp } from "./app.ts";
 import { configError } from "./config-error.ts";
 import { watchConnections } from "./connections.ts";
 import { refuseOpenDoor } from "./listening.ts";
-import { silentLog } from "./log.ts";
+import { plainLog, silentLog } from "./log.ts";
 import { ServerMetrics } from "./metrics.ts";
 import type { RunningServer, ServerOptions } from "./options.ts";
 import { makePools } from "./pools.ts";
@@ -19,7 +19,7 @@ const DEFAULT_PORT = 9090;
 export async function serveEngine(options: ServerOptions): Promise<RunningServer> {
 	const { host = "127.0.0.1", port = DEFAULT_PORT, heartbeatMs = 15_000, graceMs = 15_000 } = options;
 	checkSettings(options);
-	const log = options.log ?? silentLog();
+	const log = plainLog(options.log ?? silentLog());
 	const pools = makePools(options.pools);
 	const metrics = new ServerMetrics(options.engine, pools);
 	const context: ServerContext = { log, metrics, pools, waiting: new Set(), tails: new Set(), closing: false };

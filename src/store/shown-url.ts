@@ -3,8 +3,12 @@ export function withoutPassword(url: string): string {
 	return url.replace(/^((?:valkey|redis)s?:\/\/).*@/is, "$1***@").replace(/^([a-z+]+:\/\/[^/@:]*):.*@/is, "$1:***@");
 }
 
-/** What may be shown of a URL that is refused: whatever is wrong with it, a part of it may be a password. */
+/**
+ * What may be shown of a URL that is refused: whatever is wrong with it, a part of it may be a password. A file has none,
+ * and what is only a name does not look like one.
+ */
 export function shownUrl(url: string): string {
-	const mayHoldPassword = !url.startsWith("sqlite:") && /[@?#=,]|:.*:/s.test(url);
-	return mayHoldPassword ? `${/^[a-z][a-z+]*:(?:\/\/)?/i.exec(url)?.[0] ?? ""}…` : url;
+	const isPlain = /^(?!(?:valkey|redis)s?:)[\w./+-]*(?::(?:\/\/)?[\w.-]*)?$/i.test(url);
+	if (isPlain || url.startsWith("sqlite:")) return url;
+	return `${/^[a-z][a-z+]*:(?:\/\/)?/i.exec(url)?.[0] ?? ""}…`;
 }

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { harmless } from "../contract/harmless-text.ts";
+import { harmlessFields, harmlessLines, harmlessLog, writesHarmless } from "../contract/harmless-lines.ts";
 import { errorDetail, isError } from "./error-detail.ts";
 
 /** Where a worker logs; pino and console both fit. */
@@ -43,23 +43,20 @@ export interface RunFields {
 
 /** What submitters wrote is in many lines: it colours nothing, and no line of it passes for another's. */
 const say = (message: string): void => {
-	process.stderr.write(`flowfabric: ${plain(message)}\n`);
+	process.stderr.write(`flowfabric: ${harmlessLines(message)}\n`);
 };
-
-/** Lines of a stack are indented as they are. */
-const plain = (message: string): string => harmless(message).replace(/\n(?! )/g, "\n    ");
 
 /** Says only what somebody should look at. */
 export const quietLogger: Logger = { debug: () => {}, info: () => {}, warn: say, error: say };
 
-/** The given logger, with lines in which nothing can do harm. One that takes fields has its own way of writing them. */
+/** The given logger, with lines and fields in which nothing can do harm. */
 export function plainLogger(log: Logger): Logger {
+	if (writesHarmless(log)) return log;
 	return {
-		debug: (message) => log.debug(plain(message)),
-		info: (message) => log.info(plain(message)),
-		warn: (message) => log.warn(plain(message)),
-		error: (message) => log.error(plain(message)),
-		...(log.child ? { child: (fields) => (log as Required<Logger>).child(fields) } : undefined),
+		...harmlessLog(log),
+		...(log.child
+			? { child: (fields) => harmlessLog((log as Required<Logger>).child(harmlessFields(fields))) }
+			: undefined),
 	};
 }
 

@@ -398,7 +398,7 @@ describe("the frame", () => {
 			expect(await runHere(["list", "--url", url])).toEqual({
 				code: 2,
 				out: "",
-				err: `flowfabric: --url: must be the http:// or https:// address of a server without user, or several separated by commas, got "${url}"\n`,
+				err: `flowfabric: --url: must be an http:// or https:// address without user, query and fragment, or several separated by commas, got "${url}"\n`,
 			});
 		},
 	);

@@ -2,12 +2,14 @@ import { createHash } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CLIENT_SETTINGS } from "../../src/cli/settings/client-settings.ts";
 import { SERVER_SETTINGS } from "../../src/cli/settings/server-settings.ts";
 import { readSettings, SettingError } from "../../src/cli/settings/setting.ts";
 import { unknownVariables } from "../../src/cli/settings/unknown-variables.ts";
 import { duration } from "../../src/cli/settings/values.ts";
+import { FlowFabric } from "../../src/index.ts";
 import { withoutPassword } from "../../src/store/shown-url.ts";
 import { runHere } from "./stage.ts";
 
@@ -130,8 +132,7 @@ describe("a bad setting is told by its name, its value and what is allowed", () 
 		["FF_FLOW_PARTITIONS", "1e2", "must be an integer from 1 to 256"],
 		["FF_WAITPOINT_HMAC_GRACE_MS", "1d", "must be an integer number of milliseconds from 0"],
 		["FF_PUBLIC_URL", "flows.example.org", "must be an http:// or https:// address"],
-		["FF_PUBLIC_URL", "https://flows.example.org/?a=b", "without user, query and fragment"],
-		["FF_PUBLIC_URL", "https://me@flows.example.org", "without user, query and fragment"],
+		["FF_PUBLIC_URL", "ftp://flows.example.org", "without user, query and fragment"],
 		["FF_RETENTION_MS", "-1", "must be an integer number of milliseconds"],
 		["FF_SWEEP_MS", "999", "must be an integer number of milliseconds from 1000"],
 		["FF_SCANNER_NAMESPACES", "a,b c", "must be namespaces"],
@@ -163,6 +164,43 @@ describe("a bad setting is told by its name, its value and what is allowed", () 
 		];
 		for (const url of spellings) expect(complaint({ FF_STORE: url })).not.toContain("hunter2");
 		expect(complaint({ FF_STORE: "mongodb://me:hunter2@host/1" })).toContain('got "mongodb://…"');
+	});
+
+	test.each([
+		"http://hunter2@h:1",
+		" http://me:hunter2@h:1",
+		"me:hunter2@h:9090",
+		"http:/me:hunter2@h",
+		"//me:hunter2@h",
+		"http://:hunter2@h",
+		"http://a/,http://me:hunter2@b",
+		"http://me:hunter2,more@b",
+		"http://me:hunter2",
+		"http://me:x/hunter2@b",
+		"http://h:1/?token=hunter2",
+		"http://h:1/#hunter2",
+		"http://h:1;hunter2",
+		"http://h hunter2",
+	])("an address that may hold a secret is refused and not shown: %s", async (url) => {
+		for (const env of ["FF_PUBLIC_URL", "FF_CORS_ORIGINS"])
+			expect(complaint({ [env]: url })).not.toMatch(/hunter2|more/);
+		for (const env of ["FF_LISTEN_ADDR", "FF_LOG_LEVEL"])
+			if (url.includes("@")) expect(complaint({ [env]: url })).not.toMatch(/hunter2|more/);
+		for (const args of [["list"], ["doctor"], ["list", "--json"]]) {
+			const { code, out, err } = await runHere([...args, "--url", url]);
+			expect(out + err).toMatch(/--url: must be an http:\/\/ or https:\/\/ address without user, query and fragment/);
+			expect(out + err).not.toMatch(/hunter2|more/);
+			expect(code).not.toBe(0);
+		}
+		const refused = (() => {
+			try {
+				FlowFabric.connect(url);
+			} catch (error) {
+				return inspect(error, { depth: 9, showHidden: true });
+			}
+			return expect.fail("was not refused");
+		})();
+		expect(refused).not.toMatch(/hunter2|more/);
 	});
 
 	test("a token is never shown", () => {
@@ -205,7 +243,11 @@ describe("the file of tokens", () => {
 
 	test.each([
 		["a role that is none", [{ hash, name: "x", role: "root" }], "tokens[0].role: must be one of viewer"],
-		["a field that is none", [{ hash, name: "x", role: "admin", color: 1 }], "tokens[0].color: is not a known field"],
+		[
+			"a field that is none",
+			[{ hash, name: "x", role: "admin", color: 1 }],
+			"tokens[0]: has a field that is none of hash, name, role",
+		],
 		["no list", { hash }, "must be a list of at least one"],
 		["an empty list", [], "must be a list of at least one"],
 		[
@@ -230,6 +272,36 @@ describe("the file of tokens", () => {
 		expect(message).toContain("FF_API_TOKENS_FILE: ");
 		expect(message).toContain(env.FF_API_TOKENS_FILE);
 		expect(message).toContain(problem);
+	});
+
+	test.each([
+		["a token alone in a list", ["s3cret-1234"], "tokens[0]: must be {hash, name, role,"],
+		["a token alone", "s3cret-1234", "tokens: must be a list of at least one {hash, name, role,"],
+		["tokens as names of fields", { "s3cret-1234": "admin" }, "tokens: must be a list"],
+		["a token as the name of a field", [{ "s3cret-1234": "admin" }], "tokens[0].hash: is required"],
+		[
+			"a token as one more field",
+			[{ hash, name: "x", role: "admin", "s3cret-1234": 1 }],
+			"tokens[0]: has a field that is none of hash, name, role, namespace,",
+		],
+		["a token and a role", [["s3cret-1234", "admin"]], "tokens[0]: must be {hash,"],
+		["a token for a role", [{ hash, name: "x", role: "s3cret-1234" }], "tokens[0].role: must be one of viewer"],
+		[
+			"a token for a namespace",
+			[{ hash, name: "x", role: "admin", namespace: "s3cret 1234" }],
+			"tokens[0].namespace: ",
+		],
+		["a token for a rate", [{ hash, name: "x", role: "admin", requestBurst: "s3cret-1" }], "tokens[0].requestBurst: "],
+		["a list of tokens", [{ hash: ["s3cret-1234"], name: "x", role: "admin" }], "tokens[0].hash: must be"],
+		[
+			"lines in a hash",
+			[{ hash: "a\u2028s3cret, got s3cret\ns3cret", name: "x", role: "admin" }],
+			"tokens[0].hash: must",
+		],
+	])("nothing that stands in it is shown: %s", async (_, entries, problem) => {
+		const message = complaint(await write(JSON.stringify(entries)));
+		expect(message).toContain(problem);
+		expect(message).not.toContain("s3cret");
 	});
 
 	test("what stands in the place of a hash is never shown, it may be the token itself", async () => {

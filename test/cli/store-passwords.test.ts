@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { Redis } from "iovalkey";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startServer } from "../../src/hosting/index.ts";
@@ -38,6 +39,22 @@ const SPELLINGS = [
 	`valkey://${AT}/0?prefix=x&password=hunter2`,
 	`valkey://${AT}?hunter2`,
 	`valkey://${AT}#hunter2`,
+	`valkey://${AT}?cluster=true;password=hunter2`,
+	`valkey://${AT}?prefix=x;password=hunter2`,
+	`valkey://${AT}?hunter2=`,
+	`valkey://${AT}?cluster=true&hunter2=x`,
+	`valkey://${AT}/hunter2`,
+	`valkey://${AT}/hunter2?cluster=true`,
+	`valkeys://${AT}?ca=/nowhere.pem;password=hunter2`,
+	"valkey://h&password=hunter2",
+	"valkey://h;password=hunter2",
+	"valkey://h,password=hunter2?cluster=true",
+	"valkey://hunter2!",
+	"valkey://h hunter2",
+	"VALKEY://h/hunter2",
+	"mongodb://h/hunter2",
+	"mongodb://h;password:hunter2",
+	"h;hunter2",
 	`valkey://me:hunter2@${AT},me:hunter2@${AT}?cluster=true`,
 	"postgres://me:hunter2@localhost/db",
 	"postgresql://localhost/db?password=hunter2",
@@ -80,8 +97,7 @@ async function tellingOf(open: () => Promise<{ close(): Promise<unknown> }>): Pr
 		await (await open()).close();
 		return "";
 	} catch (error) {
-		const { message, stack, cause, details } = error as Error & { details?: unknown };
-		return [message, stack, JSON.stringify(details), String((cause as Error | undefined)?.stack)].join("\n");
+		return inspect(error, { depth: 9, showHidden: true });
 	}
 }
 

@@ -64,6 +64,35 @@ test("an approval and a resume name the execution, and what came of it, but not 
 	expect(JSON.stringify(stand.log)).not.toContain("s3cret");
 });
 
+test("who changes a flow that is open is written down, and what they did to it, but not who makes one", async () => {
+	const stand = await Stand.open({ tokens: [entry("ann", "submitter"), entry("bee", "submitter")] });
+	const graph = { nodes: [{ key: "a", kind: "job" }], sealed: false };
+	const { id } = (await stand.call("POST", "/v1/flows", { token: tokenOf("ann"), body: graph })).json;
+	const bee = tokenOf("bee");
+	const member = { key: "b", kind: "job", input: "s3cret" };
+	const { json } = await stand.call("POST", `/v1/flows/${id}/members`, { token: bee, body: member });
+	await stand.call("POST", `/v1/flows/${id}/members`, { token: bee, body: member });
+	const edge = { from: "a", to: "b", expectedRevision: json.revision };
+	await stand.call("POST", `/v1/flows/${id}/edges`, { token: bee, body: edge });
+	await stand.call("PUT", `/v1/flows/${id}/groups/b`, { token: bee, body: null });
+	await stand.call("POST", `/v1/flows/${id}/seal`, { token: bee });
+	await stand.call("POST", `/v1/flows/${id}/members`, { token: bee, body: { key: "c", kind: "x".repeat(2000) } });
+	await stand.call("POST", `/v1/flows/${id}/edges`, { token: bee, body: [] });
+	const line = (what: string, outcome: string, more: object = {}) => ({
+		...{ who: "bee", what, target: id, outcome, ...more },
+	});
+	expect(lines(stand)).toEqual([
+		line("flow-member", "ok", { key: "b", kind: "job", created: true }),
+		line("flow-member", "ok", { key: "b", kind: "job", created: false }),
+		line("flow-edge", "ok", { from: "a", to: "b", created: true }),
+		line("flow-group", "invalid_input", { node: "b" }),
+		line("flow-seal", "ok"),
+		line("flow-member", "invalid_input", { key: "c", kind: "x".repeat(256) }),
+		line("flow-edge", "invalid_input"),
+	]);
+	expect(JSON.stringify(stand.log)).not.toContain("s3cret");
+});
+
 test("an action on a lane names the lane and its namespace", async () => {
 	const stand = await standOf();
 	await stand.call("POST", "/v1/lanes/media/pause?namespace=a", { token });
@@ -218,9 +247,13 @@ test("every route that changes what others submitted is audited, and no other", 
 		"POST /v1/executions/:id/tags",
 		"POST /v1/executions/bulk",
 		"POST /v1/flows/:id/cancel",
+		"POST /v1/flows/:id/edges",
+		"POST /v1/flows/:id/members",
+		"POST /v1/flows/:id/seal",
 		"POST /v1/lanes/:lane/drain",
 		"POST /v1/lanes/:lane/pause",
 		"POST /v1/lanes/:lane/resume",
 		"POST /v1/quotas",
+		"PUT /v1/flows/:id/groups/:node",
 	]);
 });

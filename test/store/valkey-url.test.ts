@@ -8,6 +8,7 @@ describe("a Valkey URL", () => {
 	const good: Record<string, object> = {
 		"valkey://localhost": { hosts: [{ host: "localhost", port: 6379 }], database: 0, cluster: false, prefix: "ff" },
 		"redis://10.0.0.1:7000/3": { hosts: [{ host: "10.0.0.1", port: 7000 }], database: 3 },
+		"valkey://node-1.my_net.internal.": { hosts: [{ host: "node-1.my_net.internal.", port: 6379 }] },
 		"valkey://[::1]:7000": { hosts: [{ host: "::1", port: 7000 }] },
 		"valkeys://h": { tls: {} },
 		"rediss://h?ca=/etc/ca.pem&cert=c.pem&key=k.pem": { tls: { ca: "/etc/ca.pem", cert: "c.pem", key: "k.pem" } },
@@ -39,7 +40,11 @@ describe("a Valkey URL", () => {
 		"valkey://h/1?cluster=true": /database: a cluster has only 0/,
 		"valkey://a,b": /several hosts .*cluster=true/,
 		"valkey://h?cluster=yes": /cluster: must be true or false/,
-		"valkey://h?clutser=true": /clutser: unknown; allowed are cluster/,
+		"valkey://h?clutser=true": /parameter 1: unknown; allowed are cluster/,
+		"valkey://h?cluster=true&x=1": /parameter 2: unknown; allowed are cluster/,
+		"valkey://h;x": /host: must be/,
+		"valkey://h&x=1": /host: must be/,
+		"valkey://h!": /host: must be/,
 		"valkey://h?prefix=a b": /prefix: must be/,
 		"valkey://h?prefix={x}": /prefix: must be/,
 		"valkey://h?ca=x": /ca: is for TLS; write valkeys/,
@@ -51,6 +56,20 @@ describe("a Valkey URL", () => {
 			expect(isStoreUrl(url)).toBe(false);
 		});
 	}
+
+	it("that is refused shows nothing but its scheme", () => {
+		for (const rest of [
+			"user:99999",
+			"h/s3cret",
+			"h/77777?cluster=true",
+			"s3cret,h",
+			"h?czNjcmV0==",
+			"h?cluster=s3cret",
+		])
+			expect(shownOf(`redis://${rest}`)).toMatch(
+				/^StoreOpenError: store URL redis:\/\/…: (?!.*(?:99999|7777|s3cret|czNj))/,
+			);
+	});
 
 	it("never shows its password, whatever is wrong with it", () => {
 		const urls = ["h/one", "h:0", "", "h?x=1", "h h", "h/x@y"].flatMap((rest) =>

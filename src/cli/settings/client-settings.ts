@@ -1,3 +1,4 @@
+import { SERVER_ADDRESS_ALLOWED, shownAddress } from "../../contract/server-address.ts";
 import type { Setting } from "./setting.ts";
 import { httpUrls, token } from "./values.ts";
 
@@ -8,7 +9,8 @@ export const CLIENT_SETTINGS = {
 		flag: "--url <url>",
 		about: "address of the server, or of several servers of one store, separated by commas",
 		byDefault: "http://127.0.0.1:9090",
-		allowed: "must be the http:// or https:// address of a server without user, or several separated by commas",
+		allowed: `${SERVER_ADDRESS_ALLOWED}, or several separated by commas`,
+		shown: shownAddress,
 		parse: httpUrls,
 	},
 	token: {

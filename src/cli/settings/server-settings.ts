@@ -1,5 +1,6 @@
 import { SECRET_ALLOWED, SECRET_HEX } from "../../contract/keys.ts";
 import { PUBLIC_URL_ALLOWED, publicUrl } from "../../contract/public-url.ts";
+import { shownAddress } from "../../contract/server-address.ts";
 import { LISTEN_ALLOWED, listenAddress } from "../../hosting/listen-address.ts";
 import { MAX_RATE } from "../../server/request-rate.ts";
 import { isStoreUrl, STORE_URLS } from "../../store/open.ts";
@@ -67,6 +68,7 @@ export const SERVER_SETTINGS = {
 		flag: "--public-url <url>",
 		about: "the public address of this server, used for callback URLs; without it these are only paths",
 		allowed: PUBLIC_URL_ALLOWED,
+		shown: shownAddress,
 		parse: publicUrl,
 	},
 	partitions: {
@@ -134,6 +136,7 @@ export const SERVER_SETTINGS = {
 		flag: "--cors-origins <list>",
 		about: "origins whose pages may call the API, separated by commas",
 		allowed: "must be origins such as https://example.org separated by commas, or *",
+		shown: shownAddress,
 		parse: origins,
 	},
 	openMetrics: {

@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { withoutPassword } from "../../store/shown-url.ts";
 import type { Environment } from "../terminal.ts";
 
 /** One thing that can be set: by a flag, else by the environment, else as it is by default. */
@@ -13,7 +12,7 @@ export interface Setting<T> {
 	/** Ends the sentence "FF_X: …". */
 	allowed: string;
 	secret?: true;
-	/** What may be shown of a text that is not allowed; all of it unless told otherwise. */
+	/** What may be shown of a text that is not allowed; all of it unless told otherwise, or something stands before an @. */
 	shown?(text: string): string;
 	/** The value, or undefined when the text is not allowed. */
 	parse(text: string): T | undefined;
@@ -62,9 +61,12 @@ function readSetting<T>(setting: Setting<T>, flags: object, env: Environment): T
 	if (text === undefined) return undefined;
 	const value = setting.parse(text);
 	if (value !== undefined) return value;
-	const { secret, allowed, shown = withoutPassword } = setting;
+	const { secret, allowed, shown = unlessCredentials } = setting;
 	throw new SettingError(source, secret ? allowed : `${allowed}, got ${JSON.stringify(shown(text))}`);
 }
+
+/** Somebody's URL may end up in any setting. */
+const unlessCredentials = (text: string): string => (text.includes("@") ? "…" : text);
 
 /** An empty variable counts as not set, as in `FF_STORE= flowfabric serve`. */
 function given(setting: Setting<unknown>, flags: object, env: Environment): { text?: string; source: string } {

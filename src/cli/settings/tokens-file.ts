@@ -37,9 +37,10 @@ const file = shape(
 		},
 		{ additionalProperties: false },
 	),
+	{ isSecret: true },
 );
 
-/** What is wrong in it is told by place and field; hashes are never shown. */
+/** What is wrong in it is told by place and field. Nothing that stands in it is shown: a token may stand anywhere. */
 export function readTokensFile(path: string): TokenEntry[] {
 	const refuse = (problem: string) => new SettingError("FF_API_TOKENS_FILE", `${path}: ${problem}`);
 	let parsed: unknown;
@@ -62,6 +63,6 @@ export function readTokensFile(path: string): TokenEntry[] {
 		return tokens;
 	} catch (error) {
 		if (!(error instanceof FlowFabricError)) throw error;
-		throw refuse(error.message.replace(/(\.hash: .*), got .*/, "$1"));
+		throw refuse(error.message);
 	}
 }

@@ -1,3 +1,5 @@
+import { serverAddress } from "../../contract/server-address.ts";
+
 /** How values of settings and flags are read; undefined for what is not allowed. */
 
 export function wholeNumber(low: number, high: number): (text: string) => number | undefined {
@@ -31,12 +33,8 @@ function isOrigin(text: string): boolean {
 	return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }
 
-/** Addresses of servers. A password in one would be shown wherever the server is named. */
-export const httpUrls = listOf((each) => {
-	if (!/^https?:\/\//.test(each) || !URL.canParse(each)) return false;
-	const { username, password } = new URL(each);
-	return username === "" && password === "";
-});
+/** Addresses of servers. */
+export const httpUrls = listOf((each) => serverAddress(each) !== undefined);
 
 /** What can stand in an Authorization header. */
 export function token(minLength: number): (text: string) => string | undefined {

@@ -7,7 +7,7 @@ import type { CancelledFlow } from "../../contract/replies.ts";
 import { Type } from "../../contract/schema.ts";
 import { shape } from "../../contract/validate.ts";
 import { MAX_NODES } from "../../kernel/flows/graph.ts";
-import { onFlow } from "../audit.ts";
+import { onFlow, onPartOfFlow } from "../audit.ts";
 import { BODY_LIMIT, JOINT_LIMIT } from "../bodies.ts";
 import { refusePaging, streamPages } from "../event-pages.ts";
 import { readFlow } from "../flow-bodies.ts";
@@ -96,6 +96,7 @@ export function flowRoutes(context: ServerContext): Route[] {
 			body: nodeBody,
 			bodyLimit: BODY_LIMIT,
 			replies: { 200: replies.addedMember, 201: replies.addedMember },
+			audit: onPartOfFlow("flow-member", "key", "kind"),
 			async handle(request, reply) {
 				const node = withTrace(request.body, request);
 				return made(reply, await request.principal.backend.flows.addMember(idOf(request), node as never));
@@ -106,6 +107,7 @@ export function flowRoutes(context: ServerContext): Route[] {
 			summary: "Add an edge to an unsealed flow; an identical repeat is 200 and changes nothing",
 			body: shapes.edgeRequest.schema,
 			replies: { 200: replies.addedEdge, 201: replies.addedEdge },
+			audit: onPartOfFlow("flow-edge", "from", "to"),
 			handle: async (request, reply) =>
 				made(reply, await request.principal.backend.flows.addEdge(idOf(request), request.body as never)),
 		},
@@ -114,6 +116,7 @@ export function flowRoutes(context: ServerContext): Route[] {
 			summary: "Set how many of the edges to a node must be satisfied, and what happens to the other upstreams",
 			body: shapes.groupRequest.schema,
 			replies: { 200: replies.flowRevision },
+			audit: onPartOfFlow("flow-group", "node"),
 			handle: (request) =>
 				request.principal.backend.flows.setGroup(
 					idOf(request),
@@ -127,6 +130,7 @@ export function flowRoutes(context: ServerContext): Route[] {
 			body: emptyBody.schema,
 			bodyOptional: true,
 			replies: { 200: replies.flowRevision },
+			audit: onFlow("flow-seal"),
 			handle(request) {
 				emptyBody.check(orEmpty(request.body));
 				return request.principal.backend.flows.seal(idOf(request));

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { Command, Redis, type RedisOptions } from "iovalkey";
+import { Command, type RedisOptions } from "iovalkey";
+import { Connection } from "./connection.ts";
 import { isHopeless, NotConnected } from "./fault.ts";
 import type { HostAndPort, ValkeyUrl } from "./url.ts";
 
@@ -69,7 +70,7 @@ export class Node {
 	readonly address: string;
 	/** When a redirection last named it. */
 	wantedAt = Number.NEGATIVE_INFINITY;
-	readonly #client: Redis;
+	readonly #client: Connection;
 	#waiting: ((ready: boolean) => void)[] = [];
 	#lastError: unknown;
 	#wasConnected = false;
@@ -77,7 +78,7 @@ export class Node {
 	constructor(url: ValkeyUrl, at: HostAndPort, onReturn: () => void) {
 		this.at = at;
 		this.address = addressOf(at);
-		this.#client = new Redis(connectionOptions(url, at));
+		this.#client = new Connection(connectionOptions(url, at));
 		this.#client.on("ready", () => {
 			this.#lastError = undefined;
 			if (this.#wasConnected) onReturn();

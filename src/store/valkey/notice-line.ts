@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { Redis } from "iovalkey";
+import { Connection } from "./connection.ts";
 import { addressOf, type Call, connectionOptions } from "./node.ts";
 import type { Servers } from "./servers.ts";
 
@@ -31,7 +31,7 @@ export class NoticeLine {
 	onGap: () => void = () => {};
 	readonly #servers: Servers;
 	readonly #probeMs: number;
-	#client: Redis | undefined;
+	#client: Connection | undefined;
 	#closed = false;
 	#heardBefore = false;
 
@@ -73,7 +73,7 @@ export class NoticeLine {
 		const { primaries, nodes } = this.#servers;
 		const node = primaries.find(({ isConnected }) => isConnected) ?? nodes[0];
 		if (!node) throw new Error("no server is known");
-		const client = new Redis({
+		const client = new Connection({
 			...connectionOptions(this.#servers.url, node.at),
 			retryStrategy: () => null,
 			connectionName: `flowfabric notices of ${addressOf(node.at)}`,

@@ -7,7 +7,8 @@ export const VALKEY_URL_FORM =
 const DEFAULT_PORT = 6379;
 const DEFAULT_PREFIX = "ff";
 const FORM = /^(valkeys?|rediss?):\/\/(?:([^?#]*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
-const HOST = /^(\[[0-9A-Fa-f:.%]+\]|[^\s:[\],]+)(?::(\d{1,5}))?$/;
+/** Only what names and addresses are made of: anything else may belong to a password, which must not become a question to a name server. */
+const HOST = /^(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?$/;
 const PARAMETERS = ["cluster", "prefix", "ca", "cert", "key"];
 
 export interface HostAndPort {
@@ -36,42 +37,44 @@ export interface ValkeyUrl {
 	shown: string;
 }
 
-/** Reads a URL of this kind; refuses it naming the part that is wrong. No message ever shows a password. */
+/**
+ * Reads a URL of this kind; refuses it naming the part that is wrong. Of a URL that is refused nothing is shown but its
+ * scheme: whatever is wrong with it, any part of it may be a password.
+ */
 export function parseValkeyUrl(url: string): ValkeyUrl {
 	const scheme = url.slice(0, url.indexOf(":"));
+	const refuse = (problem: string) => new StoreOpenError("store_invalid", `store URL ${scheme}://…: ${problem}`);
 	const parts = FORM.exec(url);
-	if (!parts) throw refuse(`${scheme}://…`, `must be ${VALKEY_URL_FORM}`);
+	if (!parts) throw refuse(`must be ${VALKEY_URL_FORM}`);
 	const [, , user, authority = "", database = "", query = ""] = parts;
-	const unseen = `${scheme}://…`;
-	// Nothing of what might be a password may be shown: the rest only once it is known not to be one.
-	if (query.includes("@"))
-		throw refuse(unseen, "@, ? and # in a user, password or file must be written as %40, %3F, %23");
-	const hosts = authority.split(",").map((text) => hostOf(unseen, text)) as ValkeyUrl["hosts"];
-	const shown = `${scheme}://${authority}${database === "" ? "" : `/${database}`}`;
-	const parameters = parametersOf(shown, query);
-	const cluster = truth(shown, "cluster", parameters.get("cluster"));
-	if (hosts.length > 1 && !cluster) throw refuse(shown, "several hosts are allowed with ?cluster=true only");
-	const tls = tlsOf(shown, scheme, parameters);
+	if (query.includes("@")) throw refuse("@, ? and # in a user, password or file must be written as %40, %3F, %23");
+	const hosts = authority.split(",").map((text) => hostOf(refuse, text)) as ValkeyUrl["hosts"];
+	const parameters = parametersOf(refuse, query);
+	const cluster = truth(refuse, "cluster", parameters.get("cluster"));
+	if (hosts.length > 1 && !cluster) throw refuse("several hosts are allowed with ?cluster=true only");
+	const tls = tlsOf(refuse, scheme, parameters);
 	return {
 		hosts,
 		...(tls ? { tls } : undefined),
-		...credentialsOf(shown, user),
-		database: databaseOf(shown, database, cluster),
+		...credentialsOf(refuse, user),
+		database: databaseOf(refuse, database, cluster),
 		cluster,
-		prefix: prefixOf(shown, parameters.get("prefix")),
-		shown,
+		prefix: prefixOf(refuse, parameters.get("prefix")),
+		shown: `${scheme}://${authority}${database === "" ? "" : `/${database}`}`,
 	};
 }
 
-function hostOf(shown: string, text: string): HostAndPort {
+type Refuse = (problem: string) => StoreOpenError;
+
+function hostOf(refuse: Refuse, text: string): HostAndPort {
 	const [, host, port] = HOST.exec(text) ?? [];
-	if (host === undefined) throw refuse(shown, "host: must be a name or address, as in valkey://localhost:6379");
+	if (host === undefined) throw refuse("host: must be a name or address, as in valkey://localhost:6379");
 	const number = port === undefined ? DEFAULT_PORT : Number(port);
-	if (number < 1 || number > 65_535) throw refuse(shown, `port: must be 1 to 65535, not ${port}`);
+	if (number < 1 || number > 65_535) throw refuse("port: must be 1 to 65535");
 	return { host: host.replace(/^\[|\]$/g, ""), port: number };
 }
 
-function credentialsOf(shown: string, user: string | undefined): { username?: string; password?: string } {
+function credentialsOf(refuse: Refuse, user: string | undefined): { username?: string; password?: string } {
 	if (user === undefined) return {};
 	const colon = user.indexOf(":");
 	try {
@@ -79,56 +82,51 @@ function credentialsOf(shown: string, user: string | undefined): { username?: st
 		const password = colon < 0 ? "" : decodeURIComponent(user.slice(colon + 1));
 		return { ...(username === "" ? undefined : { username }), ...(password === "" ? undefined : { password }) };
 	} catch {
-		throw refuse(shown, "user and password: a % must be written as %25 (and @ / ? # as %40 %2F %3F %23)");
+		throw refuse("user and password: a % must be written as %25 (and @ / ? # as %40 %2F %3F %23)");
 	}
 }
 
-function databaseOf(shown: string, text: string, cluster: boolean): number {
-	if (!/^(?:0|[1-9]\d{0,4})?$/.test(text)) throw refuse(shown, "database: must be a number, as in valkey://host/1");
+function databaseOf(refuse: Refuse, text: string, cluster: boolean): number {
+	if (!/^(?:0|[1-9]\d{0,4})?$/.test(text)) throw refuse("database: must be a number, as in valkey://host/1");
 	const database = Number(text);
-	if (cluster && database > 0) throw refuse(shown, `database: a cluster has only 0, not ${database}; leave it out`);
+	if (cluster && database > 0) throw refuse("database: a cluster has only 0; leave it out");
 	return database;
 }
 
-function parametersOf(shown: string, query: string): Map<string, string> {
+function parametersOf(refuse: Refuse, query: string): Map<string, string> {
 	const parameters = new Map<string, string>();
 	for (const [name, value] of new URLSearchParams(query)) {
 		if (!PARAMETERS.includes(name)) {
-			// What stands alone behind the ? may be a password.
-			const told = value === "" ? "a parameter without a value" : name;
-			throw refuse(shown, `${told}: unknown; allowed are ${PARAMETERS.join(", ")}`);
+			throw refuse(`parameter ${parameters.size + 1}: unknown; allowed are ${PARAMETERS.join(", ")}`);
 		}
-		if (parameters.has(name)) throw refuse(shown, `${name}: is given twice`);
+		if (parameters.has(name)) throw refuse(`${name}: is given twice`);
 		parameters.set(name, value);
 	}
 	return parameters;
 }
 
-function truth(shown: string, name: string, value: string | undefined): boolean {
+function truth(refuse: Refuse, name: string, value: string | undefined): boolean {
 	if (value === undefined || value === "false") return false;
 	if (value === "true") return true;
-	throw refuse(shown, `${name}: must be true or false, not ${value}`);
+	throw refuse(`${name}: must be true or false`);
 }
 
-function prefixOf(shown: string, value: string | undefined): string {
+function prefixOf(refuse: Refuse, value: string | undefined): string {
 	if (value === undefined) return DEFAULT_PREFIX;
 	if (/^[A-Za-z0-9._:-]{1,64}$/.test(value)) return value;
-	throw refuse(shown, "prefix: must be 1 to 64 of A-Z a-z 0-9 . _ : -");
+	throw refuse("prefix: must be 1 to 64 of A-Z a-z 0-9 . _ : -");
 }
 
-function tlsOf(shown: string, scheme: string, parameters: ReadonlyMap<string, string>): TlsFiles | undefined {
+function tlsOf(refuse: Refuse, scheme: string, parameters: ReadonlyMap<string, string>): TlsFiles | undefined {
 	const files: TlsFiles = {};
 	for (const name of ["ca", "cert", "key"] as const) {
 		const path = parameters.get(name);
 		if (path === undefined) continue;
-		if (path === "") throw refuse(shown, `${name}: must name a file`);
+		// Behind a ; stands what was meant as another parameter, and the name of a file that is not there is shown.
+		if (!/^[^;=]+$/.test(path)) throw refuse(`${name}: must name a file, without ; and =`);
 		files[name] = path;
 	}
 	if (scheme === "valkeys" || scheme === "rediss") return files;
 	if (Object.keys(files).length === 0) return undefined;
-	throw refuse(shown, `${Object.keys(files)[0]}: is for TLS; write ${scheme}s:// instead of ${scheme}://`);
-}
-
-function refuse(shown: string, problem: string): StoreOpenError {
-	return new StoreOpenError("store_invalid", `store URL ${shown}: ${problem}`);
+	throw refuse(`${Object.keys(files)[0]}: is for TLS; write ${scheme}s:// instead of ${scheme}://`);
 }
