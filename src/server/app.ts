@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import cors from "@fastify/cors";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import { Type } from "../contract/schema.ts";
+import { sendInPieces } from "./answer-pieces.ts";
 import { TokenBook } from "./auth.ts";
 import { BODY_LIMIT, parseBodies, takeBytes } from "./bodies.ts";
 import { guardAgainstBrowsers } from "./browser-guard.ts";
@@ -67,6 +68,7 @@ export async function makeApp(
 	app.decorateRequest("principal");
 	parseBodies(app);
 	setHeaders(app, () => context.closing);
+	app.addHook("onSend", sendInPieces);
 	const { host = "127.0.0.1", corsOrigins = [] } = options;
 	if (!tokens.guarded) guardAgainstBrowsers(app, { host, corsOrigins });
 	if (corsOrigins.length > 0) {
