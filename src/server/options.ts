@@ -54,7 +54,7 @@ export interface ServingOptions {
 	unsentBytes?: number;
 	/** Silence after which a stream of events is sent a comment (15000). */
 	heartbeatMs?: number;
-	/** How long `close()` lets calls finish (15000). */
+	/** How long `close()` lets calls finish (10000). */
 	graceMs?: number;
 	/** A pino logger, such as `makeLog` makes (none: nothing is logged). */
 	log?: ServerLog;

@@ -17,7 +17,7 @@ const DEFAULT_PORT = 9090;
 
 /** Checks every setting, then listens; calls are answered from the moment this resolves. */
 export async function serveEngine(options: ServerOptions): Promise<RunningServer> {
-	const { host = "127.0.0.1", port = DEFAULT_PORT, heartbeatMs = 15_000, graceMs = 15_000 } = options;
+	const { host = "127.0.0.1", port = DEFAULT_PORT, heartbeatMs = 15_000, graceMs = 10_000 } = options;
 	checkSettings(options);
 	const log = options.log ?? silentLog();
 	const pools = makePools(options.pools);
@@ -52,7 +52,7 @@ export async function serveEngine(options: ServerOptions): Promise<RunningServer
 		);
 		let closed: Promise<void> | undefined;
 		const close = async () => {
-			await closeGracefully(app, context, graceMs);
+			await closeGracefully(app, context, { graceMs, sockets: connections.sockets });
 			clearInterval(beat);
 			connections.stop();
 			metrics.close();
