@@ -28,6 +28,7 @@ export type { BulkRequest } from "./contract/bulk.ts";
 export type { AddChildrenRequest, ChildRequest, WaitChildrenRequest } from "./contract/children.ts";
 export { FlowFabricError } from "./contract/errors.ts";
 export type {
+	AttemptsRequest,
 	CancelRequest,
 	ChangePriorityRequest,
 	CreateRequest,

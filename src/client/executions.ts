@@ -1,7 +1,10 @@
+import { allAttempts } from "../contract/all-attempts.ts";
 import type { ExecutionCalls, FollowOptions } from "../contract/backend.ts";
 import type { BulkRequest } from "../contract/bulk.ts";
 import type { FlowFabricError } from "../contract/errors.ts";
 import {
+	type AttemptsRequest,
+	attemptsRequest,
 	type CancelRequest,
 	type ChangePriorityRequest,
 	type CreateRequest,
@@ -17,6 +20,7 @@ import {
 } from "../contract/executions.ts";
 import { slotOfGivenId } from "../contract/ids.ts";
 import type {
+	AttemptPage,
 	AttemptView,
 	BulkReply,
 	Bytes,
@@ -131,7 +135,11 @@ export class RemoteExecutions implements ExecutionCalls {
 	}
 
 	async attempts(id: string): Promise<AttemptView[]> {
-		return (await this.#read<{ attempts: AttemptView[] }>(id, "/attempts")).attempts;
+		return allAttempts(this, id);
+	}
+
+	async attemptPage(id: string, request: AttemptsRequest = {}): Promise<AttemptPage> {
+		return this.#read(id, `/attempts${queryOf(attemptsRequest.check(request))}`);
 	}
 
 	async steps(id: string, request: StepsRequest = {}): Promise<StepPage> {

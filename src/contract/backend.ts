@@ -12,6 +12,7 @@ import type { BulkRequest } from "./bulk.ts";
 import type { AddChildrenRequest, WaitChildrenRequest } from "./children.ts";
 import type { FlowFabricError } from "./errors.ts";
 import type {
+	AttemptsRequest,
 	CancelRequest,
 	ChangePriorityRequest,
 	CreateRequest,
@@ -38,6 +39,7 @@ import type {
 	AddedEdge,
 	AddedMember,
 	AppendedFrames,
+	AttemptPage,
 	AttemptView,
 	BudgetPage,
 	BudgetReset,
@@ -160,6 +162,8 @@ export interface ExecutionCalls {
 	follow(id: string, options?: FollowOptions): AsyncIterable<FollowedEvent>;
 	/** Every attempt with its worker, its times and how it ended. */
 	attempts(id: string): Promise<AttemptView[]>;
+	/** The same, a page at a time. */
+	attemptPage(id: string, request?: AttemptsRequest): Promise<AttemptPage>;
 	/** Its recorded steps in the order they were made, a page at a time. */
 	steps(id: string, request?: StepsRequest): Promise<StepPage>;
 	/** Cancels it: at once if it is not running, else its worker is asked to stop. */

@@ -235,6 +235,21 @@ export const eventsRequest = shape(
 /** Which events to read. */
 export type EventsRequest = Static<typeof eventsRequest.schema>;
 
+export const MAX_ATTEMPTS_READ = 1000;
+
+export const attemptsRequest = shape(
+	Type.Object(
+		{
+			limit: Type.Optional(integer(1, MAX_ATTEMPTS_READ, `Maximum attempts per page (${MAX_ATTEMPTS_READ})`)),
+			cursor: Type.Optional(text(1, 4096, "The nextCursor of the previous page")),
+		},
+		{ additionalProperties: false, allowed: "must be an object" },
+	),
+);
+
+/** Which page of attempts to read. */
+export type AttemptsRequest = Static<typeof attemptsRequest.schema>;
+
 export const waitRequest = shape(
 	Type.Object(
 		{ timeoutMs: Type.Optional(duration(0, "How long to wait; without it until the end")) },

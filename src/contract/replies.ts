@@ -13,6 +13,7 @@ export type {
 export type { ErrorBody } from "./replies/errors.ts";
 export type { EventPage, ExecutionEventPage, FollowedEvent, ProgressNotice } from "./replies/events.ts";
 export type {
+	AttemptPage,
 	AttemptView,
 	BulkReply,
 	Bytes,

@@ -62,6 +62,7 @@ const PASSED_ON = [
 	"requestTimeoutMs",
 	"keepAliveMs",
 	"unreadMs",
+	"unsentBytes",
 	"heartbeatMs",
 	"graceMs",
 	"log",

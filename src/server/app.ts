@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import cors from "@fastify/cors";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import { Type } from "../contract/schema.ts";
+import { sendInPieces } from "./answer-pieces.ts";
 import { TokenBook } from "./auth.ts";
 import { BODY_LIMIT, parseBodies, takeBytes } from "./bodies.ts";
 import { browserRefusal, guardAgainstBrowsers } from "./browser-guard.ts";
@@ -75,6 +76,7 @@ export async function makeApp(
 	app.decorateRequest("principal");
 	parseBodies(app);
 	setHeaders(app, () => context.closing);
+	app.addHook("onSend", sendInPieces);
 	if (!tokens.guarded) guardAgainstBrowsers(app, guard);
 	if (corsOrigins.length > 0) {
 		await app.register(cors, {

@@ -1,14 +1,19 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
+import { unsentTo } from "./answer-pieces.ts";
 
 /** How long a peer may take to close its end once ours is closed. */
 const CLOSING_MS = 5000;
 /** Share of all connections from which on idle ones are closed to make room. */
 const CROWDED = 0.9;
+/** How often it is summed what all readers have not taken yet: in between, answers for some 100 MB more can be made. */
+const SUM_MS = 250;
 
 export interface ConnectionLimits {
 	/** How long a reader may take nothing of its answer before it is cut off. */
 	unreadMs: number;
+	/** How many bytes may wait for all readers together before those that hold most of them are cut off. */
+	unsentBytes: number;
 	/** How many there are now. */
 	onCount(open: number): void;
 	/** A reader was cut off. */
@@ -21,11 +26,18 @@ interface Watched {
 	since: number;
 }
 
+export interface Connections {
+	/** Those that are open now. */
+	readonly sockets: Iterable<Socket>;
+	stop(): void;
+}
+
 /**
  * Takes connections back from those who only hold them: readers that do not read, whose answers fill our memory, and peers
- * that never close their end. Node closes those that do not finish a request in time. Returns what stops it.
+ * that never close their end. Node closes those that do not finish a request in time.
  */
-export function watchConnections(server: Server, { unreadMs, onCount, onCut }: ConnectionLimits): () => void {
+export function watchConnections(server: Server, limits: ConnectionLimits): Connections {
+	const { unreadMs, unsentBytes, onCount, onCut } = limits;
 	const watched = new Map<Socket, Watched>();
 	let isCrowded = false;
 	server.on("connection", (socket: Socket) => {
@@ -56,7 +68,38 @@ export function watchConnections(server: Server, { unreadMs, onCount, onCut }: C
 			}
 		}
 	};
-	const timer = setInterval(check, Math.min(1000, unreadMs / 4));
-	timer.unref();
-	return () => clearInterval(timer);
+	const sum = () => {
+		for (const socket of holdersOfMost(watched.keys(), unsentBytes)) {
+			onCut();
+			socket.destroy();
+		}
+	};
+	const timers = [setInterval(check, Math.min(1000, unreadMs / 4)), setInterval(sum, SUM_MS)];
+	for (const timer of timers) timer.unref();
+	return {
+		sockets: { [Symbol.iterator]: () => watched.keys() },
+		stop() {
+			for (const timer of timers) clearInterval(timer);
+		},
+	};
+}
+
+/** Whom to cut so that no more than `most` bytes wait: few readers each may take long, but not many together. */
+function holdersOfMost(sockets: Iterable<Socket>, most: number): Socket[] {
+	const holders: { socket: Socket; unsent: number }[] = [];
+	let total = 0;
+	for (const socket of sockets) {
+		const unsent = unsentTo(socket);
+		if (unsent === 0) continue;
+		holders.push({ socket, unsent });
+		total += unsent;
+	}
+	const cut: Socket[] = [];
+	if (total <= most) return cut;
+	for (const { socket, unsent } of holders.toSorted((a, b) => b.unsent - a.unsent)) {
+		if (total <= most) break;
+		cut.push(socket);
+		total -= unsent;
+	}
+	return cut;
 }

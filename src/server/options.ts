@@ -50,9 +50,11 @@ export interface ServingOptions {
 	keepAliveMs?: number;
 	/** How long a reader may take nothing of its answer before its connection is cut (60000). */
 	unreadMs?: number;
+	/** How many bytes of answers may wait for all readers together before those that hold most are cut (268435456). */
+	unsentBytes?: number;
 	/** Silence after which a stream of events is sent a comment (15000). */
 	heartbeatMs?: number;
-	/** How long `close()` lets calls finish (15000). */
+	/** How long `close()` lets calls finish (10000). */
 	graceMs?: number;
 	/** A pino logger, such as `makeLog` makes (none: nothing is logged). */
 	log?: ServerLog;

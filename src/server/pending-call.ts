@@ -62,6 +62,12 @@ export async function waiting<T>(
 	}
 }
 
+/** Calls `left` when the answer has left, or whoever asked has. */
+export function onceLeft({ raw }: FastifyReply, left: () => void): void {
+	if (raw.destroyed || raw.socket?.destroyed) left();
+	else raw.once("close", left);
+}
+
 /** Calls `lost` if the reply does not reach the network, at once or later, or another was given in its place. */
 export function ifUndelivered(reply: FastifyReply, lost: () => void): void {
 	const { raw } = reply;

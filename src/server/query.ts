@@ -5,11 +5,10 @@ import { invalid } from "./errors.ts";
 /** Query strings are text: they become the numbers and booleans the shape asks for, then the shape judges them. */
 export function readQuery<S extends TSchema>(query: unknown, shape: Shape<S>): Static<S> {
 	const fields = (shape.schema as { properties?: Record<string, { type?: string }> }).properties ?? {};
-	const given: Record<string, unknown> = {};
-	for (const [name, text] of Object.entries(query as Record<string, unknown>)) {
-		given[name] = typed(text, Object.hasOwn(fields, name) ? fields[name]?.type : undefined);
-	}
-	return shape.check(given);
+	const typeOf = (name: string) => (Object.hasOwn(fields, name) ? fields[name]?.type : undefined);
+	const given = Object.entries(query as object).map(([name, text]) => [name, typed(text, typeOf(name))]);
+	// Not assigned: a field named `__proto__` is to be refused like any other that is unknown.
+	return shape.check(Object.fromEntries(given));
 }
 
 function typed(text: unknown, type: string | undefined): unknown {

@@ -17,7 +17,7 @@ const DEFAULT_PORT = 9090;
 
 /** Checks every setting, then listens; calls are answered from the moment this resolves. */
 export async function serveEngine(options: ServerOptions): Promise<RunningServer> {
-	const { host = "127.0.0.1", port = DEFAULT_PORT, heartbeatMs = 15_000, graceMs = 15_000 } = options;
+	const { host = "127.0.0.1", port = DEFAULT_PORT, heartbeatMs = 15_000, graceMs = 10_000 } = options;
 	checkSettings(options);
 	const log = plainLog(options.log ?? silentLog());
 	const pools = makePools(options.pools);
@@ -33,8 +33,9 @@ export async function serveEngine(options: ServerOptions): Promise<RunningServer
 			for (const tail of context.tails) tail.beat();
 		}, heartbeatMs);
 		beat.unref();
-		const stopWatching = watchConnections(app.server, {
+		const connections = watchConnections(app.server, {
 			unreadMs: options.unreadMs ?? 60_000,
+			unsentBytes: options.unsentBytes ?? 256 * 1024 * 1024,
 			onCount: (open) => metrics.connections(open),
 			onCut: () => metrics.cutConnection(),
 		});
@@ -51,9 +52,9 @@ export async function serveEngine(options: ServerOptions): Promise<RunningServer
 		);
 		let closed: Promise<void> | undefined;
 		const close = async () => {
-			await closeGracefully(app, context, graceMs);
+			await closeGracefully(app, context, { graceMs, sockets: connections.sockets });
 			clearInterval(beat);
-			stopWatching();
+			connections.stop();
 			metrics.close();
 			log.info("flowfabric has stopped listening");
 		};
@@ -86,6 +87,7 @@ function checkSettings(options: ServerOptions): void {
 	whole("requestTimeoutMs", options.requestTimeoutMs, 1, 3_600_000);
 	whole("keepAliveMs", options.keepAliveMs, 0, 3_600_000);
 	whole("unreadMs", options.unreadMs, 1, 3_600_000);
+	whole("unsentBytes", options.unsentBytes, 1, Number.MAX_SAFE_INTEGER);
 	whole("heartbeatMs", options.heartbeatMs, 1, 3_600_000);
 	whole("graceMs", options.graceMs, 0, 3_600_000);
 	for (const [name, max] of Object.entries(options.pools ?? {})) whole(`pools.${name}`, max, 1, 1_000_000);

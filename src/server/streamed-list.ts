@@ -1,5 +1,5 @@
-import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
+import { inPieces } from "./answer-pieces.ts";
 
 /** Items read and written at a time: a reader that is slow, or stuck, holds no more of a list than these. */
 const AT_A_TIME = 50;
@@ -14,6 +14,8 @@ interface Wanted {
 	name: string;
 	limit: number;
 	cursor?: string | undefined;
+	/** The answer ends behind so many characters, with a cursor (no limit). */
+	mostChars?: number;
 }
 
 type ReadPage<T> = (limit: number, cursor: string | undefined) => Promise<Page<T>>;
@@ -22,12 +24,16 @@ type ReadPage<T> = (limit: number, cursor: string | undefined) => Promise<Page<T
 export async function sendList<T>(reply: FastifyReply, wanted: Wanted, read: ReadPage<T>): Promise<FastifyReply> {
 	// Whatever is wrong shows with the first items, while there is still a status to refuse with.
 	const first = await read(Math.min(AT_A_TIME, wanted.limit), wanted.cursor);
-	const text = Readable.from(pieces(first, wanted, read), { objectMode: false, highWaterMark: 64 * 1024 });
-	return reply.type("application/json; charset=utf-8").send(text);
+	return reply.type("application/json; charset=utf-8").send(inPieces(reply, texts(first, wanted, read)));
 }
 
-async function* pieces<T>(first: Page<T>, { name, limit }: Wanted, read: ReadPage<T>): AsyncGenerator<string> {
+async function* texts<T>(
+	first: Page<T>,
+	{ name, limit, mostChars }: Wanted,
+	read: ReadPage<T>,
+): AsyncGenerator<string> {
 	let count = 0;
+	let chars = 0;
 	let page = first;
 	let text = `{${JSON.stringify(name)}:[`;
 	for (;;) {
@@ -35,7 +41,9 @@ async function* pieces<T>(first: Page<T>, { name, limit }: Wanted, read: ReadPag
 		const { nextCursor } = page;
 		// Fewer than could have been: they are far apart, and to look on is another call's.
 		const isShort = page.items.length < Math.min(AT_A_TIME, limit - count + page.items.length);
-		if (nextCursor === undefined || count >= limit || isShort) {
+		chars += text.length;
+		const isFull = count >= limit || (mostChars !== undefined && chars >= mostChars);
+		if (nextCursor === undefined || isFull || isShort) {
 			yield `${text}]${nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(nextCursor)}`}}`;
 			return;
 		}

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -59,6 +59,19 @@ describe("serve", () => {
 		expect(await server.stop()).toBe(0);
 		expect(performance.now() - startedAt).toBeLessThan(15_000);
 		await wait.stop("SIGKILL");
+	});
+
+	test("a connection that says nothing does not hold up the end", async () => {
+		const server = flowfabric(["serve", "--listen", "127.0.0.1:0"]);
+		const [, url = ""] = await server.says(LISTENING);
+		const silent = connect(Number(new URL(url).port), "127.0.0.1");
+		silent.on("error", () => {});
+		await once(silent, "connect");
+		const startedAt = performance.now();
+		expect(await server.stop("SIGTERM")).toBe(0);
+		expect(performance.now() - startedAt).toBeLessThan(10_000);
+		expect(server.out + server.err).not.toMatch(/aborted|not closed/);
+		silent.destroy();
 	});
 
 	test("a bad setting stops the start with 2, by its name", async () => {

@@ -95,6 +95,7 @@ test("unknown fields of bodies and queries are refused by name", async () => {
 	expect(await refused("GET", "/v1/executions?limit=many")).toEqual([400, "invalid_input", "limit"]);
 	expect(await refused("GET", "/v1/executions?limit=1&limit=2")).toEqual([400, "invalid_input", "limit"]);
 	expect(await refused("GET", "/v1/executions?toString=1")).toEqual([400, "invalid_input", "toString"]);
+	expect(await refused("GET", "/v1/executions?__proto__=1")).toEqual([400, "invalid_input", "__proto__"]);
 	const { id } = await stand.held();
 	expect(await refused("POST", `/v1/executions/${id}/replay`, { again: true })).toEqual([
 		400,

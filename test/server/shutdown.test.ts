@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { expect, test } from "vitest";
 import { socketTraffic } from "../conformance/socket-traffic.ts";
 import { Stand, until } from "./stand.ts";
@@ -75,11 +76,11 @@ test("a call that comes while the server closes is refused as shutting_down", as
 	const { executions } = stand.backend;
 	const slow = new Proxy(executions, {
 		get: (target, name: keyof typeof executions) =>
-			name === "attempts"
+			name === "attemptPage"
 				? async () => {
 						began = true;
 						await held;
-						return [];
+						return { attempts: [] };
 					}
 				: target[name].bind(target as never),
 	});
@@ -95,4 +96,40 @@ test("a call that comes while the server closes is refused as shutting_down", as
 	await Promise.all([closing, closed]);
 	expect(heard().match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 503"]);
 	expect(heard()).toContain('"code":"shutting_down"');
+});
+
+const HEAD =
+	"POST /v1/executions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{";
+
+for (const [what, text] of [
+	["says nothing", ""],
+	["sent half a head", "GET /healthz HTTP/1.1\r\nX"],
+	["was answered and sent half a head", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /healthz HTTP/1.1\r\nX"],
+] as const) {
+	test(`a connection that ${what} holds up no end`, async () => {
+		const stand = await Stand.open();
+		const { socket, heard, closed } = stand.socket();
+		if (text === "") await once(socket, "connect");
+		else socket.write(text);
+		if (text.includes("\r\n\r\n")) await until(() => heard().includes("200 OK"));
+		expect((await stand.call("GET", "/healthz")).status).toBe(200);
+		const startedAt = performance.now();
+		await stand.server.close();
+		await closed;
+		expect(performance.now() - startedAt).toBeLessThan(5000);
+		expect(stand.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+	});
+}
+
+test("a call whose body does not arrive is cut before the grace is over, and is none that was running", async () => {
+	const stand = await Stand.open();
+	const { socket, closed } = stand.socket();
+	socket.write(HEAD);
+	await once(socket, "connect");
+	expect((await stand.call("GET", "/healthz")).status).toBe(200);
+	const startedAt = performance.now();
+	await stand.server.close();
+	await closed;
+	expect(performance.now() - startedAt).toBeLessThan(8000);
+	expect(stand.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
 });

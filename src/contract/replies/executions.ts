@@ -309,6 +309,14 @@ export const attempt = Type.Object({
 /** One run of the handler: on which worker, when, and how it ended. */
 export interface AttemptView extends Static<typeof attempt> {}
 
+export const attemptPage = Type.Object({
+	attempts: Type.Array(attempt, { description: "In the order they were made" }),
+	nextCursor,
+});
+
+/** Attempts in the order they were made; a page may hold fewer than asked for and still have a cursor. */
+export interface AttemptPage extends Static<typeof attemptPage> {}
+
 /** An input or a result as it is kept. */
 export interface Bytes {
 	/** The payload itself. */

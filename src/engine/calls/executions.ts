@@ -1,7 +1,9 @@
+import { allAttempts } from "../../contract/all-attempts.ts";
 import type { ExecutionCalls, FollowOptions } from "../../contract/backend.ts";
 import type { BulkRequest } from "../../contract/bulk.ts";
 import { refusalError } from "../../contract/errors.ts";
 import {
+	type AttemptsRequest,
 	type CancelRequest,
 	type ChangePriorityRequest,
 	type CreateRequest,
@@ -19,6 +21,7 @@ import {
 	waitRequest,
 } from "../../contract/executions.ts";
 import type {
+	AttemptPage,
 	CreatedItem,
 	Execution,
 	ExecutionEventPage,
@@ -33,23 +36,18 @@ import { trustedSlot } from "../../kernel/ids.ts";
 import type { CommandOf } from "../../kernel/kernel.ts";
 import { DEFAULT_GRACE_MS } from "../../kernel/policy.ts";
 import { resultOf } from "../../kernel/reading.ts";
-import { type AttemptRecord, attemptKey } from "../../kernel/records/attempt.ts";
-import type { Attempt } from "../../kernel/records/execution.ts";
 import { hasEnded } from "../../kernel/state.ts";
-import { addDetails } from "../reading/details.ts";
 import { explain } from "../reading/explaining.ts";
 import { findExecutions } from "../reading/listing.ts";
 import { showAll, showWhole } from "../reading/showing.ts";
-import { attemptView } from "../reading/views.ts";
 import { createCommand } from "../submission.ts";
+import { listAttempts } from "./attempts.ts";
 import { bulk } from "./bulk.ts";
 import { createOne, createTogether, submissionAt } from "./create-together.ts";
 import { eventsAfter, followExecution, historyOf, placeInHistory } from "./following.ts";
 import type { Session } from "./session.ts";
 import { listSteps } from "./steps.ts";
 import { watch } from "./watching.ts";
-
-const ATTEMPTS_AT_ONCE = 500;
 
 /** Checks requests about executions, turns them into commands, and shows what came of it. */
 export class LocalExecutions implements ExecutionCalls {
@@ -132,24 +130,12 @@ export class LocalExecutions implements ExecutionCalls {
 		return followExecution(this.#session, id, options);
 	}
 
-	async attempts(id: string) {
-		const { record, runner } = await this.#session.read(id);
-		const { attempt } = record;
-		if (!attempt) return [];
-		const attempts: Attempt[] = [];
-		for (let from = 0; from < attempt.index; from += ATTEMPTS_AT_ONCE) {
-			const length = Math.min(ATTEMPTS_AT_ONCE, attempt.index - from);
-			const keys = Array.from({ length }, (_, n) => attemptKey(id, from + n));
-			const { records } = await runner.ask((store, partition) => store.read(partition, keys));
-			for (const stored of records) {
-				const ended = stored.version > 0 ? this.#session.decode<AttemptRecord>(stored).attempt : null;
-				if (ended) attempts.push(ended);
-			}
-		}
-		attempts.push(attempt);
-		const shown = attempts.map((one) => ({ view: attemptView(one), failure: one.failure }));
-		await addDetails(runner, id, shown);
-		return shown.map(({ view }) => view);
+	attempts(id: string) {
+		return allAttempts(this, id);
+	}
+
+	attemptPage(id: string, request?: AttemptsRequest): Promise<AttemptPage> {
+		return listAttempts(this.#session, id, request);
 	}
 
 	async cancel(id: string, request: CancelRequest = {}) {

@@ -2,10 +2,7 @@ import { detailBlobKey } from "../../kernel/payload.ts";
 import type { Failure } from "../../kernel/records/execution.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 
-/** What handlers threw, in full, for readers of one execution. */
-
-/** Details read for one answer, the newest first: together they are no more than 4 MiB. */
-const MOST_DETAILS = 256;
+/** What handlers threw, in full, for readers of one execution. Whoever shows many reads a few at a time. */
 
 /** What is shown of a failure once its detail was read. */
 interface DetailedView {
@@ -18,7 +15,7 @@ export async function addDetails(
 	executionId: string,
 	shown: readonly { view: DetailedView; failure: Failure | null | undefined }[],
 ): Promise<void> {
-	const detailed = shown.filter(({ failure }) => failure?.detailEpoch !== undefined).slice(-MOST_DETAILS);
+	const detailed = shown.filter(({ failure }) => failure?.detailEpoch !== undefined);
 	if (detailed.length === 0) return;
 	const keys = detailed.map(({ failure }) => detailBlobKey(executionId, failure?.detailEpoch ?? 0));
 	const { blobs } = await runner.ask((store, partition) => store.readBlobs(partition, keys));

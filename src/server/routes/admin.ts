@@ -46,6 +46,9 @@ async function backup(context: ServerContext, request: FastifyRequest, reply: Fa
 		const first = await lines.next();
 		const text = Readable.from(endedLines(first, lines), { objectMode: false });
 		text.once("close", () => place.give());
+		// Its reader has to begin again; only one of several backups of a tenant is ended so. Before the first line the store is
+		// still being read, which cannot be called off and has its own bound.
+		place.makeRoom = () => void reply.raw.destroy();
 		// Nobody begins to read a text that comes too late, so that it does not end by itself.
 		ifUndelivered(reply, () => {
 			place.give();

@@ -18,6 +18,9 @@ import { withTrace } from "../submitted-trace.ts";
 import { events, follow, wait, waitInQuery, waitQuery, wantsStream } from "./execution-waits.ts";
 import { idOf, inArea, type Route } from "./route.ts";
 
+/** Attempts may be large, and work may have any number of them. */
+const MOST_ATTEMPT_CHARS = 512 * 1024;
+
 const batchBody = Type.Object(
 	{ items: Type.Array(shapes.createRequest.schema, { maxItems: shapes.MAX_BATCH_ITEMS }) },
 	{ additionalProperties: false },
@@ -112,9 +115,10 @@ export function executionRoutes(context: ServerContext): Route[] {
 		},
 		{
 			name: "GET /v1/executions/:id/attempts",
-			summary: "Every attempt so far",
-			replies: { 200: Type.Object({ attempts: Type.Array(replies.attempt) }) },
-			handle: async (request) => ({ attempts: await request.principal.backend.executions.attempts(idOf(request)) }),
+			summary: "Its attempts in the order they were made",
+			query: shapes.attemptsRequest,
+			replies: { 200: replies.attemptPage },
+			handle: (request, reply) => attempts(request, reply),
 		},
 		{
 			name: "GET /v1/executions/:id/steps",
@@ -137,6 +141,15 @@ function list(request: FastifyRequest, reply: FastifyReply): Promise<FastifyRepl
 		const page = { ...filter, limit: portion, ...(from === undefined ? undefined : { cursor: from }) };
 		const { executions, nextCursor } = await request.principal.backend.executions.list(page);
 		return { items: executions, nextCursor };
+	});
+}
+
+function attempts(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+	const { limit = shapes.MAX_ATTEMPTS_READ, cursor } = readQuery(request.query, shapes.attemptsRequest);
+	return sendList(reply, { name: "attempts", limit, cursor, mostChars: MOST_ATTEMPT_CHARS }, async (portion, from) => {
+		const page = { limit: portion, ...(from === undefined ? undefined : { cursor: from }) };
+		const { attempts, nextCursor } = await request.principal.backend.executions.attemptPage(idOf(request), page);
+		return { items: attempts, nextCursor };
 	});
 }
 

@@ -80,7 +80,7 @@ export function addRoutes(
 			method,
 			url,
 			bodyLimit,
-			...(bodyLimit > LARGE_BODY ? { preParsing: holdLargeBodies(pools.large_bodies) } : undefined),
+			...(bodyLimit > LARGE_BODY ? holdLargeBodies(pools.large_bodies) : undefined),
 			onRequest(request, _reply, done) {
 				try {
 					if (roles !== OPEN) {

@@ -6,7 +6,7 @@ import * as shapes from "../../contract/streams.ts";
 import { tenantOf } from "../auth.ts";
 import { BODY_LIMIT } from "../bodies.ts";
 import { invalid } from "../errors.ts";
-import { waiting } from "../pending-call.ts";
+import { onceLeft, waiting } from "../pending-call.ts";
 import { readQuery } from "../query.ts";
 import type { ServerContext } from "../server-context.ts";
 import { Tail } from "../sse.ts";
@@ -29,8 +29,8 @@ export function streamRoutes(context: ServerContext): Route[] {
 			summary: "A range of frames, oldest first",
 			query: shapes.readFramesRequest,
 			replies: { 200: replies.framePage },
-			handle: (request) =>
-				pooled(context, request, () =>
+			handle: (request, reply) =>
+				pooled(context, reply, () =>
 					request.principal.backend.streams.read(
 						idOf(request),
 						attemptOf(request),
@@ -63,13 +63,14 @@ function attemptOf({ params }: FastifyRequest): number {
 	return Number(n);
 }
 
-async function pooled<T>({ pools }: ServerContext, request: FastifyRequest, call: () => Promise<T>): Promise<T> {
-	const place = pools.stream_ops.take(tenantOf(request));
-	try {
-		return await call();
-	} finally {
-		place.give();
-	}
+/** The place is held until the answer has left: whoever does not read it may not ask for more of them. */
+async function pooled<T>({ pools }: ServerContext, reply: FastifyReply, call: () => Promise<T>): Promise<T> {
+	const place = pools.stream_ops.take(tenantOf(reply.request));
+	onceLeft(reply, () => place.give());
+	const answer = await call();
+	// The store cannot be called off. From here on only a slow reader keeps the place, and it may ask again.
+	place.makeRoom = () => void reply.raw.destroy();
+	return answer;
 }
 
 async function tail(context: ServerContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type PublicCase, refusal } from "../scene.ts";
+import { type PublicCase, refusal, unknownId } from "../scene.ts";
 
 const retry = { backoff: { type: "fixed", delayMs: 1000 } } as const;
 const detail = "TypeError: x is not a function\n    at handler (work.ts:3:7)\ncaused by: Error: näher ✓";
@@ -45,6 +45,35 @@ export function failureDetailCases(test: PublicCase): void {
 		});
 		const attempts = await scene.backend.executions.attempts(id);
 		expect(attempts.map(({ failure }) => failure?.detail)).toEqual(["stack of the first", undefined, "of the third"]);
+	});
+
+	test("attempts come in pages, in the order they were made, and end early when their failures are large", async (scene) => {
+		const often = { maxRetries: 100, backoff: { type: "fixed", delayMs: 1 } } as const;
+		const { id, fence } = await scene.start({ policy: { retry: often } });
+		const fail = (held: typeof fence) =>
+			scene.backend.leases.fail(id, { fence: held, reason: "broken", detail: "\u0001".repeat(16_384) });
+		await fail(fence);
+		for (let n = 1; n < 30; n++) {
+			await scene.clock.advance(1);
+			await fail((await scene.take()).fence);
+		}
+		const { executions } = scene.backend;
+		const all = await executions.attempts(id);
+		expect(all.map(({ index }) => index)).toEqual(Array.from({ length: 30 }, (_, n) => n));
+		expect(all.every(({ failure }) => failure?.detail?.length === 16_384)).toBe(true);
+		const first = await executions.attemptPage(id);
+		expect(first.attempts).toEqual(all.slice(0, first.attempts.length));
+		expect(first.attempts.length).toBeLessThan(30);
+		const two = await executions.attemptPage(id, { limit: 2 });
+		expect(two.attempts).toEqual(all.slice(0, 2));
+		const cursor = two.nextCursor ?? "";
+		expect((await executions.attemptPage(id, { limit: 2, cursor })).attempts).toEqual(all.slice(2, 4));
+		const other = await scene.create();
+		const refused = { code: "invalid_input", details: { field: "cursor" } };
+		expect(await refusal(executions.attemptPage(other, { cursor }))).toMatchObject(refused);
+		expect(await refusal(executions.attemptPage(unknownId, { cursor }))).toMatchObject({
+			code: "execution_not_found",
+		});
 	});
 
 	test("a failure that was told twice keeps the detail of the first time", async (scene) => {
