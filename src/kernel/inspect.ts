@@ -3,26 +3,10 @@ import { type CursorKeyRecord, isUsable } from "./records/cursor-key.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
 import { isWhole, isWholeKey, type KeyringRecord } from "./records/keyring.ts";
 import { PUBLIC_STATES, publicState } from "./state.ts";
-
-/** Why a stored document cannot be what its key says. */
-export interface RecordFault {
-	/** Empty when the document as a whole cannot be read. */
-	field: string;
-	problem: string;
-}
+import { kindOf, type RecordFault, UnreadableRecord } from "./unreadable.ts";
 
 /** A store gives no document where it has one that it cannot read. */
 const ON_DAMAGED_PAGE = "cannot be read from the store, which is damaged there";
-
-/** A stored document that is not what its key says. */
-export class UnreadableRecord extends Error {
-	override name = "UnreadableRecord";
-	readonly fault: RecordFault;
-	constructor(fault: RecordFault) {
-		super(`${fault.field || "the document"} ${fault.problem}`);
-		this.fault = fault;
-	}
-}
 
 /** The record a document holds, every field of the kind its type says; a type of a later version is taken as it is. */
 export function readRecord(key: string, doc: string): object {
@@ -83,11 +67,4 @@ const cursorKeyFault = (key: CursorKeyRecord): RecordFault | undefined =>
 /** Fields that are null by default hold objects or lists otherwise. */
 function fits(value: unknown, usual: unknown): boolean {
 	return usual === null ? typeof value === "object" : kindOf(value) === kindOf(usual);
-}
-
-function kindOf(value: unknown): string {
-	if (value === null) return "null";
-	if (value === undefined) return "nothing";
-	if (Array.isArray(value)) return "a list";
-	return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }

@@ -204,6 +204,18 @@ describe("doctor of a store", () => {
 		expect(code).toBe(1);
 	});
 
+	test("events that cannot be read, by their names", async () => {
+		tamper("UPDATE event SET body = '{' WHERE owner = ?", ids[0]);
+		tamper("UPDATE event SET at = 'abc' WHERE owner = ?", ids[1]);
+		const { code, facts, problems } = await doctor();
+		expect(facts["events"]).toBe(7);
+		expect(problems).toHaveLength(2);
+		const text = problems.join("\n");
+		expect(text).toMatch(new RegExp(`event \\d+-\\d+ of ${ids[0]} in partition \\d: is not a JSON object`));
+		expect(text).toMatch(new RegExp(`event \\d+-\\d+ of ${ids[1]} in partition \\d: at must be a number, is a string`));
+		expect(code).toBe(1);
+	});
+
 	test("a time that a wrong clock has left behind, hours ahead", async () => {
 		tamper("UPDATE head SET time = ? WHERE partition = 1", Date.now() + 7_300_000);
 		const { code, problems } = await doctor();
