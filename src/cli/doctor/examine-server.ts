@@ -91,7 +91,8 @@ async function readAll({ backend }: FlowFabric, terminal: Terminal, { facts, pro
 	facts["document bytes per execution"] = bytesPerExecution(tally, tally.documentBytes);
 	facts["corrupt records"] = tally.corrupt.count;
 	for (const problem of corruptProblems(tally)) problems.push(problem);
-	problems.push(...badEvents.slice(0, MOST_SAMPLES), ...more("unreadable events", badEvents.length - MOST_SAMPLES));
+	for (const problem of badEvents.slice(0, MOST_SAMPLES)) problems.push(problem);
+	for (const line of more("unreadable events", badEvents.length - MOST_SAMPLES)) problems.push(line);
 }
 
 async function complaintIn(response: Response): Promise<string> {
