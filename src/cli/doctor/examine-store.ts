@@ -40,7 +40,7 @@ export async function examineStore({ terminal }: CommandContext, url: string, re
 				...(await timeProblems(store)),
 				...corruptProblems(tally),
 				...damage.samples.map(oneLine),
-				...more("problems of streams, flows and events", damage.count - damage.samples.length),
+				...more("problems of payloads, streams, flows and events", damage.count - damage.samples.length),
 				...linesOf(drift, "is"),
 			],
 			...(repair ? { mended: linesOf(mended, "was") } : undefined),
