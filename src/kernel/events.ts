@@ -1,5 +1,7 @@
 import type { ExecutionEventDetails, FlowEventDetails } from "./event-details.ts";
 import { quoted, quotedName } from "./quoted.ts";
+import { parseDocument } from "./records/record.ts";
+import { kindOf, UnreadableRecord } from "./unreadable.ts";
 
 /** What can happen to an execution. */
 export type ExecutionEventType = keyof ExecutionEventDetails;
@@ -115,9 +117,34 @@ export interface StoredEvent {
 	body: string;
 }
 
+/** Throws `UnreadableRecord` where it is no event. */
 export function decodeEvent({ log, owner, group, at, body }: StoredEvent): AnyEvent {
-	const { seq, type, ...details } = JSON.parse(body) as EventBody;
+	const { seq, type, ...details } = bodyOf(body, at);
 	if (owner.startsWith("fl_")) return { seq, at, type, namespace: log, flowId: owner, ...details } as AnyEvent;
 	const flow = group === undefined ? undefined : { flowId: group };
 	return { seq, at, type, executionId: owner, namespace: log, ...flow, ...details } as AnyEvent;
 }
+
+function bodyOf(body: string, at: unknown): EventBody {
+	let parsed: Record<string, unknown>;
+	try {
+		parsed = parseDocument(body);
+	} catch {
+		throw new UnreadableRecord({ field: "", problem: "is not a JSON object" });
+	}
+	const { seq, type, actor } = parsed;
+	check("at", at, "number");
+	check("seq", seq, "number");
+	check("type", type, "string");
+	check("actor", actor, "string");
+	return parsed as EventBody;
+}
+
+function check(field: string, value: unknown, kind: "number" | "string"): void {
+	if (typeof value === kind && (kind === "string" || Number.isFinite(value))) return;
+	throw new UnreadableRecord({ field, problem: `must be a ${kind}, is ${kindOf(value)}` });
+}
+
+/** What an event is called where it is told of: whose it is, and its place in its log. */
+export const eventName = ({ owner, commit, index }: { owner: string; commit: number; index: number }): string =>
+	`event ${commit}-${index} of ${owner}`;

@@ -1,3 +1,4 @@
+import { readRecord } from "./inspect.ts";
 import type { Placement } from "./placement.ts";
 import { decode, encode, placement, recordTypeOf } from "./record-types.ts";
 
@@ -32,7 +33,7 @@ export function migrate(from: number, key: string, doc: string): string {
 
 export function indexOf(key: string, doc: string): Placement[] {
 	try {
-		return placement(key, decode(key, doc));
+		return placement(key, readRecord(key, doc));
 	} catch {
 		return [];
 	}

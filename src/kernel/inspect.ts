@@ -2,27 +2,12 @@ import { decode, recordTypeOf, typeOfKey } from "./record-types.ts";
 import { type CursorKeyRecord, isUsable } from "./records/cursor-key.ts";
 import type { ExecutionRecord } from "./records/execution.ts";
 import { isWhole, isWholeKey, type KeyringRecord } from "./records/keyring.ts";
+import { type Shape, within } from "./shape.ts";
 import { PUBLIC_STATES, publicState } from "./state.ts";
-
-/** Why a stored document cannot be what its key says. */
-export interface RecordFault {
-	/** Empty when the document as a whole cannot be read. */
-	field: string;
-	problem: string;
-}
+import { kindOf, type RecordFault, UnreadableRecord } from "./unreadable.ts";
 
 /** A store gives no document where it has one that it cannot read. */
 const ON_DAMAGED_PAGE = "cannot be read from the store, which is damaged there";
-
-/** A stored document that is not what its key says. */
-export class UnreadableRecord extends Error {
-	override name = "UnreadableRecord";
-	readonly fault: RecordFault;
-	constructor(fault: RecordFault) {
-		super(`${fault.field || "the document"} ${fault.problem}`);
-		this.fault = fault;
-	}
-}
 
 /** The record a document holds, every field of the kind its type says; a type of a later version is taken as it is. */
 export function readRecord(key: string, doc: string): object {
@@ -34,13 +19,16 @@ export function readRecord(key: string, doc: string): object {
 		throw new UnreadableRecord({ field: "", problem: doc === "" ? ON_DAMAGED_PAGE : "is not a JSON object" });
 	}
 	if (!type) return record;
-	const { defaults } = type;
-	for (const field in defaults) {
-		const usual = (defaults as Record<string, unknown>)[field];
+	for (const { field, usual, form, shape } of fieldsOf(type)) {
 		const value = (record as Record<string, unknown>)[field];
-		if (value === usual || fits(value, usual)) continue;
-		const problem = `must be ${usual === null ? "null, an object or a list" : kindOf(usual)}, is ${kindOf(value)}`;
-		throw new UnreadableRecord({ field, problem });
+		// What stands in for a field that is not there is in order.
+		if (value === usual) continue;
+		if (!fits(value, form)) {
+			const problem = `must be ${form === "any" ? "null, an object or a list" : kindOf(usual)}, is ${kindOf(value)}`;
+			throw new UnreadableRecord({ field, problem });
+		}
+		const fault = shape?.(value);
+		if (fault) throw new UnreadableRecord(within(field, fault));
 	}
 	const fault = recordTypeOf(key) === "execution" ? executionFault(key, record as ExecutionRecord) : undefined;
 	if (fault) throw new UnreadableRecord(fault);
@@ -80,14 +68,47 @@ function keyringFault(ring: KeyringRecord): RecordFault | undefined {
 const cursorKeyFault = (key: CursorKeyRecord): RecordFault | undefined =>
 	isUsable(key) ? undefined : { field: "secretHex", problem: "is no usable secret" };
 
-/** Fields that are null by default hold objects or lists otherwise. */
-function fits(value: unknown, usual: unknown): boolean {
-	return usual === null ? typeof value === "object" : kindOf(value) === kindOf(usual);
+/** What a field holds; one that is null by default holds objects or lists otherwise. */
+type Form = "string" | "number" | "boolean" | "object" | "list" | "any";
+
+interface Field {
+	field: string;
+	usual: unknown;
+	form: Form;
+	shape: Shape | undefined;
 }
 
-function kindOf(value: unknown): string {
-	if (value === null) return "null";
-	if (value === undefined) return "nothing";
-	if (Array.isArray(value)) return "a list";
-	return typeof value === "object" ? "an object" : `a ${typeof value}`;
+type RecordTypeEntry = NonNullable<ReturnType<typeof typeOfKey>>;
+
+const known = new Map<RecordTypeEntry, readonly Field[]>();
+
+function fieldsOf(type: RecordTypeEntry): readonly Field[] {
+	const there = known.get(type);
+	if (there) return there;
+	const shapes = type.shapes as Readonly<Record<string, Shape>> | undefined;
+	const fields = Object.entries(type.defaults).map(([field, usual]): Field => {
+		return { field, usual, form: formOf(usual), shape: shapes?.[field] };
+	});
+	known.set(type, fields);
+	return fields;
+}
+
+function formOf(usual: unknown): Form {
+	if (usual === null) return "any";
+	return Array.isArray(usual) ? "list" : (typeof usual as Form);
+}
+
+function fits(value: unknown, form: Form): boolean {
+	switch (form) {
+		case "number":
+			return Number.isFinite(value);
+		case "any":
+			return typeof value === "object";
+		case "list":
+			return Array.isArray(value);
+		case "object":
+			return typeof value === "object" && value !== null && !Array.isArray(value);
+		default:
+			return typeof value === form;
+	}
 }

@@ -1,3 +1,5 @@
+import { number, part, text } from "./shape.ts";
+
 /**
  * The envelope around bytes: inputs, results, later steps and signals. Small payloads sit inside their record, as text
  * when they are text, else as base64; larger ones are kept apart under `ref`.
@@ -12,6 +14,12 @@ export interface Payload {
 	base64?: string;
 	ref?: string;
 }
+
+/** Small ones have a text or base64, larger ones lead to their bytes. */
+export const payloadShape = part(
+	{ size: number },
+	{ contentType: text, encoding: text, text, base64: text, ref: text },
+);
 
 /** Bytes of others' results that are handed over together; of what goes beyond, only the size is told. */
 export const MOST_PASSED_BYTES = 1024 * 1024;

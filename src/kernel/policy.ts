@@ -1,4 +1,5 @@
 import type { TimeoutBehavior } from "./records/execution.ts";
+import { flag, list, number, part, text } from "./shape.ts";
 import { DEFAULT_MAX_FRAMES } from "./streams/keeping.ts";
 
 /** How long a cancel waits for the holder, unless it says otherwise. */
@@ -74,6 +75,34 @@ export interface Policy {
 	/** Milliseconds its idempotency key is remembered (24 h). */
 	dedupWindowMs?: number;
 }
+
+const backoffShape = part(
+	{ type: text },
+	{ delayMs: number, initialMs: number, maxMs: number, multiplier: number, jitter: flag },
+);
+
+export const policyShape = part(
+	{},
+	{
+		retry: part(
+			{},
+			{
+				maxRetries: number,
+				backoff: backoffShape,
+				retryableCategories: list(text),
+				nonRetryableCategories: list(text),
+			},
+		),
+		timeouts: part({}, { attemptMs: number, queueMs: number, deadlineMs: number }),
+		suspension: part({}, { defaultTimeoutMs: number, timeoutBehavior: text }),
+		stream: part({}, { maxFrames: number }),
+		maxReclaims: number,
+		maxReplays: number,
+		maxSignals: number,
+		retentionMs: number,
+		dedupWindowMs: number,
+	},
+);
 
 export const DEFAULT_MAX_RETRIES = 3;
 export const DEFAULT_MAX_RECLAIMS = 100;

@@ -18,33 +18,51 @@ import {
 	waitpointPlacement,
 	workerPlacement,
 } from "./placement.ts";
-import { attemptDefaults } from "./records/attempt.ts";
+import { attemptDefaults, attemptShapes } from "./records/attempt.ts";
 import {
 	BUDGET_PREFIX,
 	budgetDefaults,
+	budgetShapes,
 	LEDGER_PREFIX,
 	ledgerEntryDefaults,
+	ledgerEntryShapes,
 	USAGE_KEY_PREFIX,
 	type UsageKeyRecord,
 	usageKeyDefaults,
+	usageKeyShapes,
 } from "./records/budget.ts";
-import { CLAIM_REQUEST_PREFIX, type ClaimRequestRecord, claimRequestDefaults } from "./records/claim-request.ts";
+import {
+	CLAIM_REQUEST_PREFIX,
+	type ClaimRequestRecord,
+	claimRequestDefaults,
+	claimRequestShapes,
+} from "./records/claim-request.ts";
 import { CURSOR_KEY, CURSOR_KEY_SLOT, cursorKeyDefaults } from "./records/cursor-key.ts";
-import { ENGINES_KEY, ENGINES_SLOT, enginesDefaults } from "./records/engines.ts";
+import { ENGINES_KEY, ENGINES_SLOT, enginesDefaults, enginesShapes } from "./records/engines.ts";
 import { EVENT_LOG_KEY, eventLogDefaults } from "./records/event-log.ts";
-import { type ExecutionRecord, executionDefaults } from "./records/execution.ts";
+import { type ExecutionRecord, executionDefaults, executionShapes } from "./records/execution.ts";
 import { decodeExecution, encodeExecution } from "./records/execution-text.ts";
-import { childNameDefaults, childrenPageDefaults, type FamilyRecord, familyDefaults } from "./records/family.ts";
+import {
+	childNameDefaults,
+	childrenPageDefaults,
+	childrenPageShapes,
+	type FamilyRecord,
+	familyDefaults,
+	familyShapes,
+} from "./records/family.ts";
 import {
 	type FlowRecord,
 	flowDefaults,
 	flowMembersDefaults,
+	flowMembersShapes,
 	flowNodeDefaults,
 	flowProgressDefaults,
+	flowProgressShapes,
+	flowShapes,
 } from "./records/flow.ts";
 import { type GrantRecord, grantDefaults, grantForgottenAt } from "./records/grant.ts";
 import { namespaceOfGuardPart, slotOfGuardPart } from "./records/guard.ts";
-import { HOLD_PREFIX, type HoldRecord, holdDefaults } from "./records/hold.ts";
+import { HOLD_PREFIX, type HoldRecord, holdDefaults, holdShapes } from "./records/hold.ts";
 import {
 	IDEMPOTENCY_KEY_PREFIX,
 	type IdempotencyKeyRecord,
@@ -52,18 +70,43 @@ import {
 } from "./records/idempotency-key.ts";
 import { KEYRING_KEY, KEYRING_SLOT, keyringDefaults } from "./records/keyring.ts";
 import { LANE_HOME_PREFIX, LANE_PREFIX, laneDefaults, laneHomeDefaults } from "./records/lane.ts";
-import { isBusyWithLinks, type LinksRecord, linksDefaults } from "./records/links.ts";
+import { isBusyWithLinks, type LinksRecord, linksDefaults, linksShapes } from "./records/links.ts";
 import { OUTBOX_PREFIX, type OutboxRecord, outboxDefaults } from "./records/outbox.ts";
-import { QUOTA_PREFIX, quotaDefaults, WINDOW_PREFIX, windowChunkDefaults } from "./records/quota.ts";
+import {
+	QUOTA_PREFIX,
+	quotaDefaults,
+	quotaShapes,
+	WINDOW_PREFIX,
+	windowChunkDefaults,
+	windowChunkShapes,
+} from "./records/quota.ts";
 import { decodeRecord, encodeRecord } from "./records/record.ts";
-import { countedValueDefaults, type SignalRecord, sentSignalDefaults, signalDefaults } from "./records/signal.ts";
-import { type StepRecord, stepDefaults } from "./records/step.ts";
-import { decodeStream, encodeStream, type StreamRecord, streamDefaults, summaryDefaults } from "./records/stream.ts";
-import { suspensionDefaults, suspensionNameDefaults } from "./records/suspension.ts";
-import { TICKET_PREFIX, ticketDefaults } from "./records/ticket.ts";
+import {
+	countedValueDefaults,
+	type SignalRecord,
+	sentSignalDefaults,
+	signalDefaults,
+	signalShapes,
+} from "./records/signal.ts";
+import { type StepRecord, stepDefaults, stepShapes } from "./records/step.ts";
+import {
+	decodeStream,
+	encodeStream,
+	type StreamRecord,
+	streamDefaults,
+	streamShapes,
+	summaryDefaults,
+} from "./records/stream.ts";
+import { suspensionDefaults, suspensionNameDefaults, suspensionShapes } from "./records/suspension.ts";
+import { TICKET_PREFIX, ticketDefaults, ticketShapes } from "./records/ticket.ts";
 import { TURN_PREFIX, type TurnRecord, turnDefaults, turnForgottenAt } from "./records/turn.ts";
-import { type WaitpointRecord, waitpointDefaults, waitpointNameDefaults } from "./records/waitpoint.ts";
-import { slotOfWorkers, WORKER_PREFIX, workerDefaults, workerExpiresAt } from "./records/worker.ts";
+import {
+	type WaitpointRecord,
+	waitpointDefaults,
+	waitpointNameDefaults,
+	waitpointShapes,
+} from "./records/waitpoint.ts";
+import { slotOfWorkers, WORKER_PREFIX, workerDefaults, workerExpiresAt, workerShapes } from "./records/worker.ts";
 import { tickLaneHome } from "./rules/change-lane.ts";
 import { tickKeyring } from "./rules/rotate-secret.ts";
 import { tickExecution } from "./rules/tick-execution.ts";
@@ -72,6 +115,7 @@ import { tickFlow, tickLinks } from "./rules/tick-flow.ts";
 import { tickBudget, tickQuota } from "./rules/tick-guard.ts";
 import { tickOutbox } from "./rules/tick-outbox.ts";
 import { tickWaitpoint } from "./rules/tick-waitpoint.ts";
+import type { Shapes } from "./shape.ts";
 import { tickTicket } from "./tickets.ts";
 import { expiring, type Tick } from "./ticking.ts";
 
@@ -83,6 +127,8 @@ interface RecordTypeEntry<R extends object> {
 	 */
 	prefix: string;
 	defaults: R;
+	/** What its parts must be; see `shape.ts`. */
+	shapes?: Shapes<R>;
 	/** The slot it lives in, by its key without the prefix or, for ids, whole; absent where any partition may have one. */
 	slot?(name: string): number;
 	/** Whose it is; absent for what is of no namespace. */
@@ -117,6 +163,7 @@ const RECORD_TYPES = {
 	execution: entry<ExecutionRecord>({
 		prefix: "ex_",
 		defaults: executionDefaults,
+		shapes: executionShapes,
 		slot: trustedSlot,
 		namespace: ofRecord,
 		isBusy: ({ lifecyclePhase }) => lifecyclePhase !== "terminal",
@@ -125,16 +172,18 @@ const RECORD_TYPES = {
 		decode: decodeExecution,
 		encode: encodeExecution,
 	}),
-	attempt: entry({ prefix: "ex_/a", defaults: attemptDefaults, slot: slotOfPart }),
+	attempt: entry({ prefix: "ex_/a", defaults: attemptDefaults, shapes: attemptShapes, slot: slotOfPart }),
 	suspension: entry({
 		prefix: "ex_/u",
 		defaults: suspensionDefaults,
+		shapes: suspensionShapes,
 		slot: slotOfPart,
 		isBusy: ({ endedAt }) => endedAt === 0,
 	}),
 	step: entry<StepRecord>({
 		prefix: "ex_/p",
 		defaults: stepDefaults,
+		shapes: stepShapes,
 		slot: slotOfPart,
 		placement: stepPlacement,
 	}),
@@ -142,6 +191,7 @@ const RECORD_TYPES = {
 	waitpoint: entry<WaitpointRecord>({
 		prefix: "wp_",
 		defaults: waitpointDefaults,
+		shapes: waitpointShapes,
 		slot: trustedSlot,
 		namespace: ofRecord,
 		isBusy: ({ closedAt }) => closedAt === 0,
@@ -152,6 +202,7 @@ const RECORD_TYPES = {
 	signal: entry<SignalRecord>({
 		prefix: "ex_/s",
 		defaults: signalDefaults,
+		shapes: signalShapes,
 		slot: slotOfPart,
 		placement: signalPlacement,
 	}),
@@ -160,6 +211,7 @@ const RECORD_TYPES = {
 	stream: entry<StreamRecord>({
 		prefix: "ex_/h",
 		defaults: streamDefaults,
+		shapes: streamShapes,
 		slot: slotOfPart,
 		isBusy: always,
 		decode: decodeStream,
@@ -171,6 +223,7 @@ const RECORD_TYPES = {
 	links: entry<LinksRecord>({
 		prefix: "ex_/e",
 		defaults: linksDefaults,
+		shapes: linksShapes,
 		slot: slotOfPart,
 		isBusy: always,
 		placement: (record) => (isBusyWithLinks(record) ? untilDue(0) : []),
@@ -179,24 +232,43 @@ const RECORD_TYPES = {
 	family: entry<FamilyRecord>({
 		prefix: "ex_/g",
 		defaults: familyDefaults,
+		shapes: familyShapes,
 		slot: slotOfPart,
 		isBusy: ({ ended, count }) => ended < count,
 		placement: ({ cancelFrom }) => (cancelFrom > 0 ? untilDue(0) : []),
 		tick: tickFamily,
 	}),
-	childrenPage: entry({ prefix: "ex_/m", defaults: childrenPageDefaults, slot: slotOfPart }),
+	childrenPage: entry({
+		prefix: "ex_/m",
+		defaults: childrenPageDefaults,
+		shapes: childrenPageShapes,
+		slot: slotOfPart,
+	}),
 	childName: entry({ prefix: "ex_/c", defaults: childNameDefaults, slot: slotOfPart }),
 	flow: entry<FlowRecord>({
 		prefix: "fl_",
 		defaults: flowDefaults,
+		shapes: flowShapes,
 		slot: trustedSlot,
 		namespace: ofRecord,
 		isBusy: ({ outcome }) => outcome === "",
 		placement: flowPlacement,
 		tick: tickFlow,
 	}),
-	flowProgress: entry({ prefix: "fl_/p", defaults: flowProgressDefaults, slot: slotOfPart, isBusy: always }),
-	flowMembers: entry({ prefix: "fl_/m", defaults: flowMembersDefaults, slot: slotOfPart, isBusy: always }),
+	flowProgress: entry({
+		prefix: "fl_/p",
+		defaults: flowProgressDefaults,
+		shapes: flowProgressShapes,
+		slot: slotOfPart,
+		isBusy: always,
+	}),
+	flowMembers: entry({
+		prefix: "fl_/m",
+		defaults: flowMembersDefaults,
+		shapes: flowMembersShapes,
+		slot: slotOfPart,
+		isBusy: always,
+	}),
 	flowNode: entry({ prefix: "fl_/n", defaults: flowNodeDefaults, slot: slotOfPart }),
 	grant: entry<GrantRecord>({
 		prefix: "gr_",
@@ -217,6 +289,7 @@ const RECORD_TYPES = {
 	claimRequest: entry<ClaimRequestRecord>({
 		prefix: CLAIM_REQUEST_PREFIX,
 		defaults: claimRequestDefaults,
+		shapes: claimRequestShapes,
 		namespace: upToColon,
 		placement: ({ expiresAt }) => untilDue(expiresAt),
 		tick: expiring<ClaimRequestRecord>("request_expiry", ({ expiresAt }) => expiresAt),
@@ -225,6 +298,7 @@ const RECORD_TYPES = {
 	ticket: entry({
 		prefix: TICKET_PREFIX,
 		defaults: ticketDefaults,
+		shapes: ticketShapes,
 		namespace: ofRecord,
 		isBusy: always,
 		placement: ticketPlacement,
@@ -243,6 +317,7 @@ const RECORD_TYPES = {
 	worker: entry({
 		prefix: WORKER_PREFIX,
 		defaults: workerDefaults,
+		shapes: workerShapes,
 		slot: (name) => slotOfWorkers(name.slice(0, name.indexOf(":"))),
 		namespace: ofRecord,
 		isBusy: always,
@@ -252,6 +327,7 @@ const RECORD_TYPES = {
 	budget: entry({
 		prefix: BUDGET_PREFIX,
 		defaults: budgetDefaults,
+		shapes: budgetShapes,
 		slot: slotOfGuardPart,
 		namespace: ofRecord,
 		isBusy: always,
@@ -261,6 +337,7 @@ const RECORD_TYPES = {
 	ledgerEntry: entry({
 		prefix: LEDGER_PREFIX,
 		defaults: ledgerEntryDefaults,
+		shapes: ledgerEntryShapes,
 		slot: slotOfGuardPart,
 		namespace: namespaceOfGuardPart,
 		placement: ledgerPlacement,
@@ -268,6 +345,7 @@ const RECORD_TYPES = {
 	usageKey: entry<UsageKeyRecord>({
 		prefix: USAGE_KEY_PREFIX,
 		defaults: usageKeyDefaults,
+		shapes: usageKeyShapes,
 		slot: slotOfGuardPart,
 		namespace: namespaceOfGuardPart,
 		placement: usageKeyPlacement,
@@ -276,6 +354,7 @@ const RECORD_TYPES = {
 	quota: entry({
 		prefix: QUOTA_PREFIX,
 		defaults: quotaDefaults,
+		shapes: quotaShapes,
 		slot: slotOfGuardPart,
 		namespace: ofRecord,
 		isBusy: always,
@@ -285,6 +364,7 @@ const RECORD_TYPES = {
 	windowChunk: entry({
 		prefix: WINDOW_PREFIX,
 		defaults: windowChunkDefaults,
+		shapes: windowChunkShapes,
 		slot: slotOfGuardPart,
 		namespace: namespaceOfGuardPart,
 		isBusy: always,
@@ -292,6 +372,7 @@ const RECORD_TYPES = {
 	hold: entry<HoldRecord>({
 		prefix: HOLD_PREFIX,
 		defaults: holdDefaults,
+		shapes: holdShapes,
 		slot: slotOfGuardPart,
 		namespace: namespaceOfGuardPart,
 		isBusy: ({ givenBackAt }) => givenBackAt === 0,
@@ -319,7 +400,13 @@ const RECORD_TYPES = {
 		tick: expiring<TurnRecord>("turn_memory", turnForgottenAt),
 	}),
 	eventLog: entry({ prefix: EVENT_LOG_KEY, defaults: eventLogDefaults, isBusy: always }),
-	engines: entry({ prefix: ENGINES_KEY, defaults: enginesDefaults, slot: () => ENGINES_SLOT, isBusy: always }),
+	engines: entry({
+		prefix: ENGINES_KEY,
+		defaults: enginesDefaults,
+		shapes: enginesShapes,
+		slot: () => ENGINES_SLOT,
+		isBusy: always,
+	}),
 	/** Not remembered: secrets stay no longer in memory than they are used. */
 	keyring: entry({
 		prefix: KEYRING_KEY,

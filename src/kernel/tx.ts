@@ -18,6 +18,8 @@ export interface Tx {
 	get<R extends object>(key: Key<R>): R | undefined;
 	/** Like `get`, but a stored record that cannot be read counts as absent: for scans that must not stop at one. */
 	getReadable<R extends object>(key: Key<R>): R | undefined;
+	/** Whether a record is stored there that cannot be read, so that what rests on it has to be passed over. */
+	isUnreadable(key: string): boolean;
 	/** Says that these records are about to be read, so that those not in memory are fetched together. */
 	expect(keys: readonly string[]): void;
 	/** Like `get` for a key that was just minted: taken to be absent without asking the store, checked at commit. */

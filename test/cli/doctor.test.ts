@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { DependencyReconciler } from "../../src/engine/flows/dependency-reconciler.ts";
 import type { LocalBackend } from "../../src/engine/local-backend.ts";
 import { FlowFabric } from "../../src/index.ts";
+import { openStoreAt } from "../../src/library/open.ts";
 import { runHere, Stage } from "./stage.ts";
 
 describe("doctor of a store", () => {
@@ -202,6 +203,83 @@ describe("doctor of a store", () => {
 		);
 		expect(problems.join("\n")).toMatch(new RegExp(`record ${ids[1]} in partition \\d: is not a JSON object`));
 		expect(code).toBe(1);
+	});
+
+	test("events that cannot be read, by their names", async () => {
+		tamper("UPDATE event SET body = '{' WHERE owner = ?", ids[0]);
+		tamper("UPDATE event SET at = 'abc' WHERE owner = ?", ids[1]);
+		const { code, facts, problems } = await doctor();
+		expect(facts["events"]).toBe(7);
+		expect(problems).toHaveLength(2);
+		const text = problems.join("\n");
+		expect(text).toMatch(new RegExp(`event \\d+-\\d+ of ${ids[0]} in partition \\d: is not a JSON object`));
+		expect(text).toMatch(new RegExp(`event \\d+-\\d+ of ${ids[1]} in partition \\d: at must be a number, is a string`));
+		expect(code).toBe(1);
+	});
+
+	test("payloads whose bytes are gone, or are not what they were", async () => {
+		const ff = await FlowFabric.open(`sqlite:${file}`);
+		const big = "x".repeat(30_000);
+		const { id } = await ff.submit("large", big);
+		const [claimed] = await ff.backend.leases.claim({ workerId: "w", instanceId: "w", kinds: ["large"] });
+		const fence = { leaseId: claimed?.lease.id ?? "", epoch: claimed?.lease.epoch ?? 0 };
+		await ff.backend.leases.recordStep(id, { fence, name: "s", index: 0, result: big, startedAt: 0 });
+		await ff.backend.leases.complete(id, { fence, result: big });
+		await ff.close();
+		expect((await doctor()).problems).toEqual([]);
+		tamper("DELETE FROM blob WHERE key LIKE ?", `${id}/r%`);
+		tamper("DELETE FROM blob WHERE key LIKE ?", `${id}/p%`);
+		tamper("UPDATE blob SET bytes = x'00' WHERE key = ?", `${id}/in`);
+		const { code, problems } = await doctor();
+		expect(problems.sort()).toEqual([
+			`record ${id}/p0.0.s: the bytes ${id}/p1.0.s of its result are not there`,
+			`record ${id}: the bytes ${id}/in of its input are 1, and should be 30002`,
+			`record ${id}: the bytes ${id}/r1 of its result are not there`,
+		]);
+		expect(code).toBe(1);
+		tamper("UPDATE blob SET bytes = 'hello' WHERE key = ?", `${id}/in`);
+		expect((await doctor()).problems.join("\n")).toContain(`the bytes ${id}/in of its input are not there`);
+		const again = await FlowFabric.open(`sqlite:${file}`);
+		await expect(again.backend.executions.input(id)).rejects.toMatchObject({ code: "corrupt_record" });
+		await again.close();
+	});
+
+	test.each([
+		["UPDATE meta SET value = 'x' WHERE name = 'partitions'", "partitions: must be an integer of 1 to 256"],
+		["UPDATE meta SET value = 'x' WHERE name = 'format'", "format: must be an integer"],
+		["DELETE FROM head WHERE partition = 1", "head: the row of partition 1 is missing"],
+		["UPDATE head SET time = 'abc'", "time: of partition 0 must be an integer"],
+		["UPDATE head SET commits = 0", "commits: of partition 0 are 0, but there are events of commit"],
+	])("%s is refused by name, and nothing opens such a store", async (sql, told) => {
+		tamper(sql);
+		const { code, err } = await runHere(["doctor", "--store", `sqlite:${file}`]);
+		expect(err).toContain("store_invalid");
+		expect(err).toContain(`is damaged: ${told}`);
+		expect(code).not.toBe(0);
+		await expect(FlowFabric.open(`sqlite:${file}`)).rejects.toMatchObject({ code: "store_invalid" });
+	});
+
+	test("sizes of queues that are not what is counted; figures leave them out", async () => {
+		tamper("UPDATE queue_size SET size = 'x' WHERE queue = 'list,default,default,delayed'");
+		tamper("UPDATE queue_size SET size = -5 WHERE queue = 'list,default,default,waiting' AND partition = 0");
+		const { code, problems } = await doctor();
+		expect(problems).toHaveLength(2);
+		expect(problems.join("\n")).toMatch(
+			/the size of the queue list,default,default,delayed of partition \d is x, and should be 1/,
+		);
+		expect(code).toBe(1);
+		const store = await openStoreAt(`sqlite:${file}`, { mustExist: true });
+		const sizes = await Promise.all([0, 1].map((partition) => store.queueSizes(partition, "list,default,default,")));
+		for (const { size } of sizes.flatMap(({ queues }) => queues)) expect(size).toBeGreaterThan(0);
+		await store.close();
+	});
+
+	test("a version that is no number: its record cannot be read, and is told of", async () => {
+		tamper("UPDATE record SET version = 'abc' WHERE key = ?", ids[0]);
+		expect((await doctor()).problems.join("\n")).toContain(`record ${ids[0]} in partition`);
+		const ff = await FlowFabric.open(`sqlite:${file}`, { onFault: () => {} });
+		await expect(ff.get(ids[0] ?? "")).rejects.toMatchObject({ code: "corrupt_record" });
+		await ff.close();
 	});
 
 	test("a time that a wrong clock has left behind, hours ahead", async () => {

@@ -145,6 +145,7 @@ it("brings the one log of an earlier layout into logs by namespace, with histori
 			) WITHOUT ROWID;
 			CREATE INDEX event_of_owner ON event (partition, owner, "commit", place) WHERE orphan = 0;
 			CREATE INDEX event_orphaned ON event (partition, at) WHERE orphan = 1;`);
+		db.exec("UPDATE head SET commits = 2500");
 		const insert = db.prepare("INSERT INTO event VALUES (0, ?, 0, ?, ?, ?, ?)");
 		insert.run(...event(1, 0, "kept", { namespace: "one" }));
 		insert.run(...event(2, 1, "gone", { namespace: "two" }));

@@ -81,6 +81,10 @@ class MapTx implements Tx {
 		return this.get(key);
 	}
 
+	isUnreadable(): boolean {
+		return false;
+	}
+
 	expect(): void {}
 
 	expectFirst(): void {}

@@ -43,6 +43,7 @@ export class IntermediateStates {
 		return {
 			isHere: (slot) => tx.isHere(slot),
 			get: (key) => tx.get(key),
+			isUnreadable: (key) => tx.isUnreadable(key),
 			getReadable: (key) => tx.getReadable(key),
 			getFresh: (key) => tx.getFresh(key),
 			expect: (keys) => tx.expect(keys),

@@ -10,6 +10,7 @@ export function oneRecord(id: string, record: ExecutionRecord | undefined): Tx {
 		get: get as Tx["get"],
 		getReadable: get as Tx["getReadable"],
 		getFresh: get as Tx["getFresh"],
+		isUnreadable: () => false,
 		expect: nothing,
 		expectFirst: nothing,
 		put: nothing,

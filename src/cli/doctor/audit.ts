@@ -5,8 +5,10 @@ import { readWholeFlow } from "../../engine/flows/whole-flow.ts";
 import { auditFlow } from "../../kernel/flows/auditing.ts";
 import { kernel } from "../../kernel/kernel.ts";
 import { recordTypeOf } from "../../kernel/record-types.ts";
-import { type Store, StoreError } from "../../store/port.ts";
+import { type Store, type StoredRecord, StoreError } from "../../store/port.ts";
 import { allRecords } from "../../store/scanning.ts";
+import { checkEvents } from "./event-check.ts";
+import { checkPayloads } from "./payload-check.ts";
 import { checkStream } from "./stream-check.ts";
 import { count, emptyTally, MOST_SAMPLES, type Tally } from "./tally.ts";
 
@@ -35,7 +37,9 @@ export interface Audit {
 	frames: number;
 	/** Flows that were looked over whole. */
 	flows: number;
-	/** What of streams and flows is not as it should be: how often, and some of it. */
+	/** Events of all logs. */
+	events: number;
+	/** What of payloads, streams, flows and events is not as it should be: how often, and some of it. */
 	damage: { count: number; samples: string[] };
 	/** What could not be looked over, and why. */
 	unread: string[];
@@ -50,6 +54,7 @@ export async function auditStore(store: Store, repair: boolean, onProgress: (loo
 		mended: none(),
 		frames: 0,
 		flows: 0,
+		events: 0,
 		damage: { count: 0, samples: [] },
 		unread: [],
 	};
@@ -59,11 +64,13 @@ export async function auditStore(store: Store, repair: boolean, onProgress: (loo
 		const isWhole = await unlessDamaged(audit, `all of partition ${partition}`, () =>
 			auditPartition(store, partition, mender, audit, onProgress),
 		);
-		if (isWhole) continue;
-		audit.tally = before;
-		await unlessDamaged(audit, `more records of partition ${partition}`, () =>
-			tallyPartition(store, partition, audit.tally),
-		);
+		if (!isWhole) {
+			audit.tally = before;
+			await unlessDamaged(audit, `more records of partition ${partition}`, () =>
+				tallyPartition(store, partition, audit.tally),
+			);
+		}
+		await unlessDamaged(audit, `all events of partition ${partition}`, () => addEvents(store, partition, audit));
 	}
 	return audit;
 }
@@ -96,14 +103,18 @@ async function auditPartition(
 	const walk = new IndexWalk(ask, kernel);
 	const seen = new Set<string>();
 	for (let page = await walk.step(); page; page = await walk.step()) {
-		for (const { key, doc } of page.records) {
+		const readable: StoredRecord[] = [];
+		for (const record of page.records) {
+			const { key, doc } = record;
 			if (store.scansRepeat && seen.has(key)) continue;
 			if (store.scansRepeat) seen.add(key);
 			const isReadable = count(audit.tally, partition, key, doc);
+			if (isReadable) readable.push(record);
 			if (isReadable && recordTypeOf(key) === "stream") await addStream(audit, ask, key, doc);
 			if (isReadable && recordTypeOf(key) === "flow") await addFlow(audit, ask, key);
 			if (audit.tally.total % PROGRESS_STEP === 0) onProgress(audit.tally.total);
 		}
+		addDamage(audit, await checkPayloads(ask, readable));
 		audit.indexEntries += page.entries;
 		const mended = new Set(mender ? await mender.mend(ask, page.drift) : []);
 		for (const entry of page.drift) take(mended.has(entry) ? audit.mended : audit.drift, { ...entry, partition });
@@ -121,6 +132,11 @@ async function addFlow(audit: Audit, ask: AskPartition, flowId: string): Promise
 	if (!whole) return;
 	audit.flows += 1;
 	addDamage(audit, auditFlow(whole));
+}
+
+async function addEvents(store: Store, partition: number, audit: Audit): Promise<void> {
+	const ask: AskPartition = (question) => question(store, partition);
+	audit.events += await checkEvents(ask, partition, (problem) => addDamage(audit, [problem]));
 }
 
 function addDamage({ damage }: Audit, problems: readonly string[]): void {

@@ -2,11 +2,13 @@ import type { FlowFabric } from "../../library/flowfabric.ts";
 import type { Line } from "../../store/transfer/line.ts";
 import { type CommandContext, describeError } from "../command-context.ts";
 import { askOpenly, atServer, reasonOf, type ServerFlags } from "../connection.ts";
+import { oneLine } from "../format/text.ts";
 import { CLIENT_SETTINGS } from "../settings/client-settings.ts";
 import { readSettings } from "../settings/setting.ts";
 import type { Terminal } from "../terminal.ts";
+import { problemOfEvent } from "./event-check.ts";
 import type { Findings } from "./findings.ts";
-import { bytesPerExecution, corruptProblems, count, emptyTally } from "./tally.ts";
+import { bytesPerExecution, corruptProblems, count, emptyTally, MOST_SAMPLES, more } from "./tally.ts";
 import { unservedProblems } from "./unserved.ts";
 
 /** Checks running servers of one store through what they tell everybody, and what they tell the holder of the token. */
@@ -70,6 +72,7 @@ async function askWithToken({ backend }: FlowFabric, { facts, problems }: Findin
 /** Reads every record through a back-up; the index is not in one. */
 async function readAll({ backend }: FlowFabric, terminal: Terminal, { facts, problems }: Findings): Promise<void> {
 	const tally = emptyTally();
+	const badEvents: string[] = [];
 	for await (const text of backend.admin.backup()) {
 		const line = JSON.parse(text) as Line;
 		if ("flowfabric" in line) {
@@ -78,6 +81,9 @@ async function readAll({ backend }: FlowFabric, terminal: Terminal, { facts, pro
 		} else if ("record" in line) {
 			count(tally, line.partition, line.record, line.doc);
 			if (tally.total % 500 === 0) terminal.status(`${tally.total} records looked over`);
+		} else if ("event" in line) {
+			const problem = problemOfEvent({ owner: line.event, log: line.log ?? "", at: line.at, body: line.body });
+			if (problem) badEvents.push(oneLine(`an event of ${line.event} in partition ${line.partition}: ${problem}`));
 		}
 	}
 	terminal.status("");
@@ -85,6 +91,8 @@ async function readAll({ backend }: FlowFabric, terminal: Terminal, { facts, pro
 	facts["document bytes per execution"] = bytesPerExecution(tally, tally.documentBytes);
 	facts["corrupt records"] = tally.corrupt.count;
 	for (const problem of corruptProblems(tally)) problems.push(problem);
+	for (const problem of badEvents.slice(0, MOST_SAMPLES)) problems.push(problem);
+	for (const line of more("unreadable events", badEvents.length - MOST_SAMPLES)) problems.push(line);
 }
 
 async function complaintIn(response: Response): Promise<string> {

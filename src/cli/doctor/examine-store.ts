@@ -14,7 +14,7 @@ export async function examineStore({ terminal }: CommandContext, url: string, re
 		terminal.status("checking the store itself");
 		const checkUp = await store.checkUp?.();
 		const audit = await auditStore(store, repair, (looked) => terminal.status(`${looked} records looked over`));
-		const { tally, indexEntries, drift, mended, frames, flows, damage, unread } = audit;
+		const { tally, indexEntries, drift, mended, frames, flows, events, damage, unread } = audit;
 		return {
 			facts: {
 				store: withoutPassword(url),
@@ -28,6 +28,7 @@ export async function examineStore({ terminal }: CommandContext, url: string, re
 				executions: tally.executions,
 				"stream frames": frames,
 				flows,
+				events,
 				"corrupt records": tally.corrupt.count,
 				"index entries": indexEntries,
 				"index drift": { missing: drift.missing, stale: drift.stale },
@@ -39,7 +40,7 @@ export async function examineStore({ terminal }: CommandContext, url: string, re
 				...(await timeProblems(store)),
 				...corruptProblems(tally),
 				...damage.samples.map(oneLine),
-				...more("problems of streams and flows", damage.count - damage.samples.length),
+				...more("problems of payloads, streams, flows and events", damage.count - damage.samples.length),
 				...linesOf(drift, "is"),
 			],
 			...(repair ? { mended: linesOf(mended, "was") } : undefined),

@@ -1,7 +1,8 @@
-import { faultOf, type RecordFault } from "../../kernel/inspect.ts";
+import { faultOf } from "../../kernel/inspect.ts";
 import { decode, recordTypeOf } from "../../kernel/record-types.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import { publicState } from "../../kernel/state.ts";
+import type { RecordFault } from "../../kernel/unreadable.ts";
 import { oneLine } from "../format/text.ts";
 
 /** Samples are bounded, counts are not. */

@@ -83,7 +83,9 @@ export class Admissions {
 			const runner = this.#runnerOf(slotOfGuard(guard));
 			const outcome = await runner.run({ op: "reserve", guard, requests, jitter: round.jitter }, PATIENCE_MS);
 			if (outcome.ok) return outcome.answers;
-			round.failure = new FlowFabricError(outcome.code, { details: outcome.details });
+			// One that cannot be read was told of by its key, and is no reason to refuse a call that names it nowhere.
+			if (outcome.code !== "corrupt_record")
+				round.failure = new FlowFabricError(outcome.code, { details: outcome.details });
 		} catch (error) {
 			round.failure = error;
 		}

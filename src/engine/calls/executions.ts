@@ -31,7 +31,7 @@ import type {
 } from "../../contract/replies.ts";
 import type { StepsRequest } from "../../contract/steps.ts";
 import { checkSetTags, type SetTagsRequest, setTagsRequest } from "../../contract/tags.ts";
-import { decodeEvent, type ExecutionEvent } from "../../kernel/events.ts";
+import type { ExecutionEvent } from "../../kernel/events.ts";
 import { trustedSlot } from "../../kernel/ids.ts";
 import type { CommandOf } from "../../kernel/kernel.ts";
 import { DEFAULT_GRACE_MS } from "../../kernel/policy.ts";
@@ -121,7 +121,7 @@ export class LocalExecutions implements ExecutionCalls {
 			},
 		);
 		return {
-			events: events.map(decodeEvent) as ExecutionEvent[],
+			events: this.#session.decodeReadableEvents(events) as ExecutionEvent[],
 			nextCursor: await cursors.atEvent(historyOf(id), events.at(-1) ?? after),
 		};
 	}

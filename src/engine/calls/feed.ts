@@ -28,7 +28,10 @@ export class LocalFeed implements FeedCalls {
 			const { salt, ...place } = await this.#place(namespace, cursor);
 			let { positions } = place;
 			for (;;) {
-				const page = await readFeedPage(engine.runners, engine.kernel, { positions, namespace, limit });
+				const asked = { positions, namespace, limit };
+				const page = await readFeedPage(engine.runners, engine.kernel, asked, (event) =>
+					this.#session.decodeReadableEvent(event),
+				);
 				positions = page.positions;
 				const left = deadline - engine.clock.monotonic();
 				if (page.events.length > 0 || page.more || left <= 0 || signal?.aborted || !changes) {

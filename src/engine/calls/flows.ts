@@ -25,7 +25,6 @@ import type {
 	FlowSummary,
 	FlowView,
 } from "../../contract/replies.ts";
-import { decodeEvent } from "../../kernel/events.ts";
 import type { FlowTarget } from "../../kernel/flows/target.ts";
 import { makeId, trustedSlot } from "../../kernel/ids.ts";
 import type { CommandOf, Op } from "../../kernel/kernel.ts";
@@ -100,7 +99,10 @@ export class LocalFlows implements FlowCalls {
 			const page = await runner.ask((store, partition) => store.events(partition, namespace, id, after, limit));
 			return isLast || page.events.length > 0 ? page.events : undefined;
 		});
-		return { events: events.map(decodeEvent), nextCursor: await cursors.atEvent(list, events.at(-1) ?? after) };
+		return {
+			events: this.#session.decodeReadableEvents(events),
+			nextCursor: await cursors.atEvent(list, events.at(-1) ?? after),
+		};
 	}
 
 	async addMember(id: string, node: NodeRequest): Promise<AddedMember> {

@@ -1,7 +1,7 @@
 import type { FollowOptions } from "../../contract/backend.ts";
 import { eventsRequest } from "../../contract/executions.ts";
 import type { FollowedEvent } from "../../contract/replies.ts";
-import { decodeEvent, type ExecutionEvent } from "../../kernel/events.ts";
+import type { ExecutionEvent } from "../../kernel/events.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import { hasEnded } from "../../kernel/state.ts";
 import type { LoggedEvent, LogPosition } from "../../store/port.ts";
@@ -32,13 +32,14 @@ export async function* followExecution(
 			const decoded = await Promise.all(
 				events.map(async (logged) => ({
 					cursor: await cursors.atEvent(historyOf(id), logged),
-					event: decodeEvent(logged) as ExecutionEvent,
+					event: session.decodeReadableEvent(logged) as ExecutionEvent | undefined,
 				})),
 			);
 			// The record was read first: when it had ended and nothing is behind its last event, that is all there is.
-			isOver = hasEnded(record) && (decoded.at(-1)?.event.seq ?? record.events) === record.events;
+			const isLast = decoded.length === 0 || decoded.at(-1)?.event?.seq === record.events;
+			isOver = hasEnded(record) && isLast;
 			if (isOver) progress?.flush();
-			yield* decoded;
+			for (const { cursor: at, event } of decoded) if (event) yield { cursor: at, event };
 			after = events.at(-1) ?? after;
 		}
 	} finally {

@@ -1,10 +1,11 @@
 import { FlowFabricError, refusalError } from "../../contract/errors.ts";
+import { type AnyEvent, decodeEvent, eventName } from "../../kernel/events.ts";
 import type { CommandOf, Op, OutcomeOf } from "../../kernel/kernel.ts";
 import type { Outcome } from "../../kernel/outcome.ts";
 import type { Payload } from "../../kernel/payload.ts";
 import { type ExecutionRecord, executionKey } from "../../kernel/records/execution.ts";
 import { isFor, type Target } from "../../kernel/target.ts";
-import type { StoredRecord } from "../../store/port.ts";
+import type { LoggedEvent, StoredRecord } from "../../store/port.ts";
 import type { Engine } from "../engine.ts";
 import type { HolderNotices } from "../holder-notices.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
@@ -104,6 +105,20 @@ export class Session {
 			return this.engine.kernel.decode(stored.key, stored.doc) as R;
 		} catch (error) {
 			this.engine.fault("a record cannot be read", error, stored.key);
+			return undefined;
+		}
+	}
+
+	/** Likewise, for events. */
+	decodeReadableEvents(events: readonly LoggedEvent[]): AnyEvent[] {
+		return events.flatMap((event) => this.decodeReadableEvent(event) ?? []);
+	}
+
+	decodeReadableEvent(event: LoggedEvent): AnyEvent | undefined {
+		try {
+			return decodeEvent(event);
+		} catch (error) {
+			this.engine.fault("a record cannot be read", error, eventName(event));
 			return undefined;
 		}
 	}

@@ -1,5 +1,4 @@
 import type { WholeFlow, WholeMember } from "../../kernel/flows/auditing.ts";
-import { UnreadableRecord } from "../../kernel/inspect.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import { type ExecutionRecord, executionKey } from "../../kernel/records/execution.ts";
 import {
@@ -13,6 +12,7 @@ import {
 	MEMBERS_PER_PAGE,
 } from "../../kernel/records/flow.ts";
 import { LINKS_PER_PAGE, type LinksRecord, linksDefaults, linksKey } from "../../kernel/records/links.ts";
+import { UnreadableRecord } from "../../kernel/unreadable.ts";
 import type { AskPartition } from "../duties/index-walk.ts";
 
 const AT_ONCE = 250;

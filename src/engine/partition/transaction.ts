@@ -95,6 +95,10 @@ export class Transaction implements Tx {
 		return (written ?? this.#entry(key)).record as R | undefined;
 	}
 
+	isUnreadable(key: string): boolean {
+		return !this.#written(key) && this.#entry(key).corrupt !== undefined;
+	}
+
 	getFresh<R extends object>(key: Key<R>): R | undefined {
 		if (this.#written(key) || this.#cache.get(key)) return this.get(key);
 		this.#read(key, 0, undefined);

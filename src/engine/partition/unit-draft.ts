@@ -2,7 +2,7 @@ import { type EmittedEvent, encodeEvent } from "../../kernel/events.ts";
 import type { Blob } from "../../kernel/payload.ts";
 import type { Placement } from "../../kernel/placement.ts";
 import { encode } from "../../kernel/record-types.ts";
-import type { EventEntry, ForgottenOwner, Unit } from "../../store/port.ts";
+import type { EventEntry, ForgottenOwner, IndexEntry, Unit } from "../../store/port.ts";
 import type { Running } from "./running.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -98,7 +98,7 @@ export class UnitDraft {
 			for (const { queue, score } of before)
 				if (!isIn(after, queue, score)) unit.indexRemoved.push({ queue, key, score });
 			for (const { queue, score } of after)
-				if (!isIn(before, queue, score)) unit.indexAdded.push({ queue, key, score });
+				if (!isIn(before, queue, score)) unit.indexAdded.push(entryWithin(queue, key, score));
 		}
 		return unit;
 	}
@@ -116,6 +116,12 @@ function encodeWithin(key: string, record: object): string {
 	const doc = encode(key, record);
 	if (doc.length > MAX_RECORD_CHARS) throw new RangeError(`record ${key} grew to ${doc.length} characters`);
 	return doc;
+}
+
+/** A place that is none would fail the commit for all that share it. */
+function entryWithin(queue: string, key: string, score: number): IndexEntry {
+	if (!Number.isFinite(score)) throw new RangeError(`record ${key} has no place in the queue ${queue}`);
+	return { queue, key, score };
 }
 
 /** A record is in few places, so comparing each with each is the quick way. */

@@ -1,5 +1,5 @@
 import { FlowFabricError } from "../../contract/errors.ts";
-import { UnreadableRecord } from "../../kernel/inspect.ts";
+import { UnreadableRecord } from "../../kernel/unreadable.ts";
 
 /** What is wrong with a record that could not be decoded, for whoever asked for it. */
 export function corruptDetails(key: string, error: unknown): { key: string; field: string; problem: string } {

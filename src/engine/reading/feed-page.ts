@@ -1,4 +1,4 @@
-import { type AnyEvent, decodeEvent } from "../../kernel/events.ts";
+import type { AnyEvent } from "../../kernel/events.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import { type LoggedEvent, TIME_TOLERANCE_MS } from "../../store/port.ts";
 import { mayBeTrimmed, readTrimMark } from "../duties/event-trimmer.ts";
@@ -28,20 +28,23 @@ export async function readFeedPage(
 	runners: readonly PartitionRunner[],
 	kernel: Kernel,
 	request: { positions: readonly FeedPosition[]; namespace: string; limit: number },
+	decode: (event: LoggedEvent) => AnyEvent | undefined,
 ): Promise<FeedPage> {
 	const { positions, namespace, limit } = request;
 	const fair = Math.max(LEAST_AT_ONCE, Math.floor(READ_AHEAD / runners.length));
 	const page = Math.min(MOST_AT_ONCE, fair, limit);
 	const logs = runners.map((runner, n) => new PartitionLog(runner, positions[n] as FeedPosition, namespace, page));
 	const events: AnyEvent[] = [];
-	while (events.length < limit) {
+	// What cannot be read is passed by, and counts: a call goes over no more than it may return.
+	for (let passed = 0; passed < limit; passed++) {
 		// What an unread log holds may come before everything the others have.
 		await Promise.all(logs.filter((log) => log.isUnread).map((log) => log.load()));
 		const earliest = logs.reduce((best, log) =>
 			(log.head?.at ?? Infinity) < (best.head?.at ?? Infinity) ? log : best,
 		);
 		if (!earliest.head) break;
-		events.push(earliest.take());
+		const event = decode(earliest.take());
+		if (event) events.push(event);
 	}
 	return {
 		events,
@@ -76,7 +79,9 @@ class PartitionLog {
 	}
 
 	get head(): { at: number } | undefined {
-		return this.#entries[this.#next];
+		const next = this.#entries[this.#next];
+		// One whose time cannot be read is due at once, or nobody would ever get past it.
+		return next && { at: timeOf(next) ?? 0 };
 	}
 
 	/** Reads on behind what was taken. */
@@ -93,9 +98,9 @@ class PartitionLog {
 		if (events.length === 0) await this.#checkEnd();
 	}
 
-	take(): AnyEvent {
+	take(): LoggedEvent {
 		this.#taken = this.#entries[this.#next++] as LoggedEvent;
-		return decodeEvent(this.#taken);
+		return this.#taken;
 	}
 
 	/** Where the reader goes on; refused when something it had not read yet may be gone. */
@@ -106,7 +111,8 @@ class PartitionLog {
 		if (trimmedBefore > this.#from.trimmedBefore && since < trimmedBefore) throw cursorExpired();
 		const { commit, index } = this.#taken ?? this.#from;
 		const next = this.#entries[this.#next] ?? (this.#complete ? undefined : this.#taken);
-		return { commit, index, since: Math.max(0, (next?.at ?? this.#readAt) - TIME_TOLERANCE_MS), trimmedBefore };
+		const at = next ? timeOf(next) : this.#readAt;
+		return { commit, index, since: at === undefined ? since : Math.max(0, at - TIME_TOLERANCE_MS), trimmedBefore };
 	}
 
 	/** A position behind the end was taken in another store, or before this one was put back to an earlier state. */
@@ -120,3 +126,5 @@ class PartitionLog {
 		ends.set(this.#runner, { commit, at });
 	}
 }
+
+const timeOf = ({ at }: LoggedEvent): number | undefined => (Number.isFinite(at) ? at : undefined);

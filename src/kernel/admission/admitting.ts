@@ -8,7 +8,7 @@ import { makeTurn, turnKey } from "../records/turn.ts";
 import { blocked, eligible } from "../state.ts";
 import { transition } from "../transition.ts";
 import type { Tx } from "../tx.ts";
-import { areHere, guardsToAsk, guardText, wantedOf } from "./guards.ts";
+import { areHere, guardKey, guardsToAsk, guardText, wantedOf } from "./guards.ts";
 import { type HoldRefusal, type Jitter, keepsSlot, refusalBy, take } from "./holding.ts";
 import { returnHold } from "./returning.ts";
 
@@ -87,6 +87,7 @@ export function admit(
 		changes.blockedAt = now;
 		return { step: "held", record: transition(tx, record, changes, deed) };
 	}
+	if (guards.some((guard) => tx.isUnreadable(guardKey(guard)))) return { step: "passed" };
 	for (const guard of guards) {
 		const refusal = refusalBy(tx, guard, wantedOf(record, guard), now, terms.jitter);
 		if (refusal) return { step: "blocked", record: setAside(tx, record, guard, refusal, deed) };

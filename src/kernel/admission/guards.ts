@@ -1,6 +1,7 @@
-import type { Amounts } from "../records/budget.ts";
+import { type Amounts, budgetKey } from "../records/budget.ts";
 import type { ExecutionRecord } from "../records/execution.ts";
 import { type GuardName, slotOfGuard } from "../records/guard.ts";
+import { quotaKey } from "../records/quota.ts";
 import type { Tx } from "../tx.ts";
 
 /** Whether an execution must be admitted by a budget or a quota before it runs. */
@@ -32,5 +33,9 @@ export const wantedOf = ({ reserve }: ExecutionRecord, { kind, id }: GuardName):
 /** Whether all that admits an execution lives beside it, so that one step can do everything. */
 export const areHere = (tx: Tx, guards: readonly GuardName[]): boolean =>
 	guards.every((guard) => tx.isHere(slotOfGuard(guard)));
+
+/** The key of its own record. */
+export const guardKey = ({ kind, namespace, id }: GuardName): string =>
+	kind === "budget" ? budgetKey(namespace, id) : quotaKey(namespace, id);
 
 export const guardText = ({ kind, namespace, id }: GuardName): string => `${kind} ${namespace},${id}`;

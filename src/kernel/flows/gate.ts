@@ -5,6 +5,10 @@ import { amend } from "../records/record.ts";
 import type { Tx } from "../tx.ts";
 import { followFlow } from "./following.ts";
 
+/** Whether nobody can say what the flow of a member would have of it. */
+export const isFlowUnreadable = (tx: Tx, { member, flowId }: ExecutionRecord): boolean =>
+	member !== null && tx.isUnreadable(flowKey(flowId));
+
 /** Whether the flow of a member keeps it from starting: it was cancelled, or is being removed. */
 export function isHeldByFlow(tx: Tx, { member, flowId }: ExecutionRecord): boolean {
 	if (member === null) return false;

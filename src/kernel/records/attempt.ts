@@ -1,4 +1,5 @@
-import type { Attempt } from "./execution.ts";
+import type { Shapes } from "../shape.ts";
+import { type Attempt, attemptShape } from "./execution.ts";
 import { type Key, makeRecord } from "./record.ts";
 
 /** An ended attempt, moved out of its execution when the next one starts. */
@@ -7,6 +8,8 @@ export interface AttemptRecord {
 }
 
 export const attemptDefaults: AttemptRecord = { attempt: null };
+
+export const attemptShapes: Shapes<AttemptRecord> = { attempt: attemptShape };
 
 export const attemptKey = (executionId: string, index: number): Key<AttemptRecord> => `${executionId}/a${index}`;
 

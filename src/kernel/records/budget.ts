@@ -1,3 +1,4 @@
+import { number, oneOf, part, type Shapes, table, text } from "../shape.ts";
 import type { Tags } from "../tags.ts";
 import { type GuardRecord, guardDefaults, guardSubject } from "./guard.ts";
 import { type Key, makeRecord } from "./record.ts";
@@ -80,6 +81,18 @@ export const budgetDefaults: BudgetRecord = {
 	breach: null,
 };
 
+const amounts = table(number);
+
+export const budgetShapes: Shapes<BudgetRecord> = {
+	dimensions: table(part({}, { hard: number, soft: number })),
+	resets: part({ every: oneOf(number, text) }),
+	labels: table(text),
+	used: amounts,
+	reserved: amounts,
+	exhausted: table(part({ at: number, report: number })),
+	breach: part({ number, dimension: text, tellAt: number }),
+};
+
 export const BUDGET_PREFIX = "budget:";
 
 export const budgetKey = (namespace: string, id: string): Key<BudgetRecord> =>
@@ -106,6 +119,8 @@ export const ledgerEntryDefaults: LedgerEntryRecord = {
 	reportedAt: 0,
 	holdId: "",
 };
+
+export const ledgerEntryShapes: Shapes<LedgerEntryRecord> = { dims: amounts };
 
 export const LEDGER_PREFIX = "ledger:";
 
@@ -138,6 +153,8 @@ export const usageKeyDefaults: UsageKeyRecord = {
 	released: nothing,
 	expiresAt: 0,
 };
+
+export const usageKeyShapes: Shapes<UsageKeyRecord> = { released: amounts };
 
 export const USAGE_KEY_PREFIX = "usagekey:";
 

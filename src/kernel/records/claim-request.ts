@@ -1,3 +1,4 @@
+import { list, type Shapes, text, tuple } from "../shape.ts";
 import { type Key, makeRecord } from "./record.ts";
 
 /**
@@ -13,6 +14,8 @@ export interface ClaimRequestRecord {
 }
 
 export const claimRequestDefaults: ClaimRequestRecord = { call: "", leases: [], expiresAt: 0 };
+
+export const claimRequestShapes: Shapes<ClaimRequestRecord> = { leases: list(tuple(text, text)) };
 
 export const CLAIM_REQUEST_PREFIX = "claim:";
 

@@ -1,3 +1,4 @@
+import { list, number, part, type Shapes, table, text } from "../shape.ts";
 import { type Key, makeRecord } from "./record.ts";
 
 /** What an engine last said of itself. */
@@ -19,6 +20,10 @@ export interface EnginesRecord {
 }
 
 export const enginesDefaults: EnginesRecord = { engines: {} };
+
+export const enginesShapes: Shapes<EnginesRecord> = {
+	engines: table(part({ until: number, claims: list(text) }, { scannerFilter: text })),
+};
 
 export const ENGINES_KEY: Key<EnginesRecord> = "engines";
 

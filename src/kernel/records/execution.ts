@@ -1,5 +1,6 @@
-import type { Payload } from "../payload.ts";
-import type { Policy } from "../policy.ts";
+import { type Payload, payloadShape } from "../payload.ts";
+import { type Policy, policyShape } from "../policy.ts";
+import { list, number, object, part, type Shapes, table, text } from "../shape.ts";
 import type {
 	AttemptState,
 	BlockingReason,
@@ -360,6 +361,65 @@ export const executionDefaults: ExecutionRecord = {
 	events: 0,
 	removing: false,
 	unknown: null,
+};
+
+export const failureShape = part({ reason: text, category: text }, { detailEpoch: number });
+
+const breachShape = part({ budget: text, dimension: text, action: text });
+
+export const attemptShape = part(
+	{ index: number, type: text, state: text, workerId: text, instanceId: text, startedAt: number },
+	{ endedAt: number, usedMs: number, releases: number, failure: failureShape, result: payloadShape },
+);
+
+const leaseShape = part(
+	{
+		id: text,
+		epoch: number,
+		ttlMs: number,
+		acquiredAt: number,
+		expiresAt: number,
+		workerId: text,
+		instanceId: text,
+	},
+	{ renewals: number, breach: breachShape },
+);
+
+const groupShape = part({ policy: text, edges: number, satisfied: number, impossible: number }, { quorum: number });
+
+export const executionShapes: Shapes<ExecutionRecord> = {
+	requiredCapabilities: list(text),
+	budgets: list(text),
+	quotas: list(text),
+	reserve: table(table(number)),
+	member: part({ key: text, number, group: groupShape }, { passedBytes: number, delayMs: number }),
+	child: part({ parentId: text, key: text, number }, { generation: number }),
+	tags: table(text),
+	policy: policyShape,
+	input: payloadShape,
+	attempt: attemptShape,
+	hold: part({ id: text, until: number, admittedAt: number }, { keeps: list(text), breach: breachShape }),
+	grant: part({ id: text, expiresAt: number, workerId: text, instanceId: text }),
+	lease: leaseShape,
+	lastLease: part({ id: text, epoch: number, by: text }, { outcome: object, breach: breachShape }),
+	suspension: part({ number, id: text, since: number }, { timeoutAt: number, timeoutBehavior: text, budget: text }),
+	kept: list(part({ quota: text, holdId: text })),
+	parts: part(
+		{
+			generation: number,
+			suspensions: number,
+			waitpoints: number,
+			signals: number,
+			signalsBefore: number,
+			streams: number,
+			steps: number,
+			stepBytes: number,
+		},
+		{ handed: list(number), families: number },
+	),
+	progress: part({}, { percent: number, message: text }),
+	failure: failureShape,
+	cancel: part({ source: text, requestedAt: number }, { reason: text, deadlineAt: number }),
 };
 
 export const noParts: Parts = Object.freeze({

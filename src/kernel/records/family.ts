@@ -1,3 +1,4 @@
+import { list, number, part, type Shapes, text } from "../shape.ts";
 import type { PublicState } from "../state.ts";
 import type { Key } from "./record.ts";
 
@@ -52,6 +53,10 @@ export const familyDefaults: FamilyRecord = {
 	cancelTo: 0,
 };
 
+export const familyShapes: Shapes<FamilyRecord> = {
+	wait: part({ number, mode: text, upTo: number, among: text, total: number, left: number, succeeded: number }),
+};
+
 /** A replay that keeps nothing begins a generation without children. */
 export const familyKey = (parentId: string, generation: number): Key<FamilyRecord> => `${parentId}/g${generation}`;
 
@@ -78,6 +83,10 @@ export interface ChildEntry {
 }
 
 export const childrenPageDefaults: ChildrenPageRecord = { children: Object.freeze([]) as readonly ChildEntry[] };
+
+export const childrenPageShapes: Shapes<ChildrenPageRecord> = {
+	children: list(part({ key: text, executionId: text }, { end: text, attempt: number, wait: number })),
+};
 
 export const CHILDREN_PER_PAGE = 64;
 

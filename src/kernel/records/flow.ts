@@ -1,3 +1,4 @@
+import { list, number, part, type Shapes, table, text } from "../shape.ts";
 import type { PublicState } from "../state.ts";
 import type { Tags } from "../tags.ts";
 import { type Key, makeRecord } from "./record.ts";
@@ -95,6 +96,12 @@ export const flowDefaults: FlowRecord = {
 	removing: false,
 };
 
+export const flowShapes: Shapes<FlowRecord> = {
+	tags: table(text),
+	budgets: list(text),
+	cancel: part({ policy: text, mode: text, graceMs: number, requestedAt: number, actor: text }, { reason: text }),
+};
+
 export const flowKey = (id: string): Key<FlowRecord> => id;
 
 export const makeFlow = (fields: Partial<FlowRecord>): FlowRecord => makeRecord(flowDefaults, fields);
@@ -121,6 +128,8 @@ export const flowProgressDefaults: FlowProgressRecord = {
 	states: Object.freeze({}),
 };
 
+export const flowProgressShapes: Shapes<FlowProgressRecord> = { states: table(number) };
+
 export const flowProgressKey = (flowId: string): Key<FlowProgressRecord> => `${flowId}/p`;
 
 /** Members of a flow, by their number: pages of them lead to all. */
@@ -134,6 +143,8 @@ export interface FlowMemberEntry {
 }
 
 export const flowMembersDefaults: FlowMembersRecord = { members: Object.freeze([]) as readonly FlowMemberEntry[] };
+
+export const flowMembersShapes: Shapes<FlowMembersRecord> = { members: list(part({ key: text, executionId: text })) };
 
 export const MEMBERS_PER_PAGE = 64;
 

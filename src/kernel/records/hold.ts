@@ -1,3 +1,4 @@
+import { number, type Shapes, table } from "../shape.ts";
 import type { Amounts } from "./budget.ts";
 import { type GuardKind, type GuardName, guardPartSubject, guardSubject } from "./guard.ts";
 import { type Key, makeRecord } from "./record.ts";
@@ -26,6 +27,8 @@ export const holdDefaults: HoldRecord = {
 	isGrant: false,
 	givenBackAt: 0,
 };
+
+export const holdShapes: Shapes<HoldRecord> = { reserved: table(number) };
 
 export const HOLD_PREFIX = "hold:";
 

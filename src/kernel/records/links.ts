@@ -1,3 +1,4 @@
+import { flag, list, number, part, type Shapes, text } from "../shape.ts";
 import type { PublicState, TerminalOutcome } from "../state.ts";
 import { type Key, makeRecord } from "./record.ts";
 
@@ -65,6 +66,12 @@ export const linksDefaults: LinksRecord = {
 	reopenTo: 0,
 	reopenAfter: null,
 	remainingFrom: -1,
+};
+
+export const linksShapes: Shapes<LinksRecord> = {
+	out: list(part({ id: text, to: text, place: number, on: text }, { passResultAs: text })),
+	in: list(part({ from: text }, { passResultAs: text, end: text, attempt: number })),
+	reopenAfter: part({ outcome: text, isSpared: flag }),
 };
 
 export const LINKS_PER_PAGE = 64;

@@ -1,3 +1,4 @@
+import { list, number, part, type Shapes, tuple } from "../shape.ts";
 import { type GuardRecord, guardDefaults, guardSubject } from "./guard.ts";
 import { type Key, makeRecord } from "./record.ts";
 
@@ -46,6 +47,14 @@ export const quotaDefaults: QuotaRecord = {
 	nextChunk: 0,
 };
 
+const windowShape = list(tuple(number, number));
+
+export const quotaShapes: Shapes<QuotaRecord> = {
+	rate: part({ max: number, windowMs: number }),
+	window: windowShape,
+	chunks: list(part({ number, firstAt: number, lastAt: number, count: number })),
+};
+
 export const QUOTA_PREFIX = "quota:";
 
 export const quotaKey = (namespace: string, id: string): Key<QuotaRecord> => QUOTA_PREFIX + guardSubject(namespace, id);
@@ -57,6 +66,8 @@ export interface WindowChunkRecord {
 }
 
 export const windowChunkDefaults: WindowChunkRecord = { entries: quotaDefaults.window };
+
+export const windowChunkShapes: Shapes<WindowChunkRecord> = { entries: windowShape };
 
 export const WINDOW_PREFIX = "window:";
 

@@ -1,4 +1,5 @@
-import type { Payload } from "../payload.ts";
+import { type Payload, payloadShape } from "../payload.ts";
+import { list, number, part, type Shapes, text } from "../shape.ts";
 import { type Key, makeRecord } from "./record.ts";
 
 /** Who sent a signal, by its own word. */
@@ -46,6 +47,12 @@ export const signalDefaults: SignalRecord = {
 	effect: "ignored",
 	suspension: 0,
 	leaves: Object.freeze([]) as readonly number[],
+};
+
+export const signalShapes: Shapes<SignalRecord> = {
+	payload: payloadShape,
+	source: part({ type: text, identity: text }),
+	leaves: list(number),
 };
 
 export const signalKey = (executionId: string, number: number): Key<SignalRecord> => `${executionId}/s${number}`;

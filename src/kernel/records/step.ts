@@ -1,5 +1,6 @@
-import type { Payload } from "../payload.ts";
-import type { Failure } from "./execution.ts";
+import { type Payload, payloadShape } from "../payload.ts";
+import type { Shapes } from "../shape.ts";
+import { type Failure, failureShape } from "./execution.ts";
 import type { Key } from "./record.ts";
 
 /** What a step of a handler came to. A result is final; a step that failed may be recorded anew. */
@@ -31,6 +32,8 @@ export const stepDefaults: StepRecord = {
 	result: null,
 	error: null,
 };
+
+export const stepShapes: Shapes<StepRecord> = { result: payloadShape, error: failureShape };
 
 /** The name may hold anything, so it comes last. */
 export const stepKey = (executionId: string, generation: number, name: string, index: number): Key<StepRecord> =>

@@ -1,3 +1,4 @@
+import { list, number, part, type Shapes } from "../shape.ts";
 import type { Json } from "../streams/merge-patch.ts";
 import { decodeRecord, encodeRecord, type Key, makeRecord } from "./record.ts";
 
@@ -62,6 +63,19 @@ export const streamDefaults: StreamRecord = {
 	rate: null,
 	seq: 0,
 	epoch: 0,
+};
+
+const logShape = part({
+	total: number,
+	kept: number,
+	groups: list(part({ from: number, to: number, frames: number, until: number })),
+});
+
+export const streamShapes: Shapes<StreamRecord> = {
+	durable: logShape,
+	summary: logShape,
+	bestEffort: logShape,
+	rate: part({ since: number, count: number, perSecond: number }),
 };
 
 export const streamKey = (executionId: string, attempt: number): Key<StreamRecord> => `${executionId}/h${attempt}`;

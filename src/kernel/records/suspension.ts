@@ -1,4 +1,5 @@
-import type { Condition } from "../suspension/condition.ts";
+import { list, number, part, type Shapes, text } from "../shape.ts";
+import { type Condition, conditionShape } from "../suspension/condition.ts";
 import type { SuspensionReason } from "../suspension/reasons.ts";
 import type { TimeoutBehavior } from "./execution.ts";
 import { type Key, makeRecord } from "./record.ts";
@@ -53,6 +54,14 @@ export const suspensionDefaults: SuspensionRecord = {
 	endedAt: 0,
 	endedBy: "",
 	satisfiedBy: none,
+};
+
+export const suspensionShapes: Shapes<SuspensionRecord> = {
+	condition: conditionShape,
+	waitpoints: list(part({ id: text, key: text })),
+	counts: list(number),
+	first: list(list(number)),
+	satisfiedBy: list(number),
 };
 
 export const suspensionKey = (executionId: string, number: number): Key<SuspensionRecord> =>

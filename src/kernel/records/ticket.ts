@@ -1,4 +1,5 @@
 import { isGuarded } from "../admission/guards.ts";
+import { list, type Shapes, text } from "../shape.ts";
 import { type ExecutionRecord, executionDefaults } from "./execution.ts";
 import { type Key, makeRecord } from "./record.ts";
 
@@ -38,6 +39,8 @@ export const ticketDefaults: TicketRecord = {
 	turnAt: 0,
 	idleAt: 0,
 };
+
+export const ticketShapes: Shapes<TicketRecord> = { requiredCapabilities: list(text) };
 
 export const TICKET_PREFIX = "ticket:";
 

@@ -1,3 +1,4 @@
+import { list, type Shapes, text } from "../shape.ts";
 import { type Key, makeRecord } from "./record.ts";
 
 /**
@@ -38,6 +39,8 @@ export const waitpointDefaults: WaitpointRecord = {
 	closedAt: 0,
 	closedBy: "",
 };
+
+export const waitpointShapes: Shapes<WaitpointRecord> = { signalNames: list(text) };
 
 export const waitpointKey = (id: string): Key<WaitpointRecord> => id;
 

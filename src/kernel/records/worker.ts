@@ -1,4 +1,5 @@
 import { slotOf } from "../ids.ts";
+import { list, type Shapes, text } from "../shape.ts";
 import { type Key, makeRecord } from "./record.ts";
 
 /** A worker instance that has said it is there. All of a namespace share the namespace's slot: a registry is one read. */
@@ -27,6 +28,8 @@ export const workerDefaults: WorkerRecord = {
 	registeredAt: 0,
 	lastSeenAt: 0,
 };
+
+export const workerShapes: Shapes<WorkerRecord> = { capabilities: list(text), kinds: list(text), lanes: list(text) };
 
 export const WORKER_PREFIX = "worker:";
 

@@ -1,7 +1,7 @@
 import { type AdmissionStep, type AdmissionTerms, admit } from "../admission/admitting.ts";
 import { isGuarded } from "../admission/guards.ts";
 import { Candidates } from "../candidates.ts";
-import { passesFlow } from "../flows/gate.ts";
+import { isFlowUnreadable, passesFlow } from "../flows/gate.ts";
 import { carriedBytes } from "../flows/members.ts";
 import { type Leasing, lease } from "../leasing.ts";
 import { canServe, type Offer } from "../matching.ts";
@@ -81,7 +81,7 @@ export function claim(tx: Tx, command: ClaimCommand, now: number): ClaimOutcome 
 		if (held.length + blocked.length >= most) break;
 		const record = candidates.next();
 		if (!record) break;
-		if (!isFor(command, record)) continue;
+		if (!isFor(command, record) || isFlowUnreadable(tx, record)) continue;
 		if (!passesFlow(tx, record, deed)) {
 			cancelled += 1;
 			candidates.setAside();

@@ -2,7 +2,7 @@ import { type AdmissionTerms, uuidOfHold } from "../admission/admitting.ts";
 import { Candidates } from "../candidates.ts";
 import type { Deed } from "../changing.ts";
 import { notActive } from "../fence.ts";
-import { isHeldByFlow, passesFlow } from "../flows/gate.ts";
+import { isFlowUnreadable, isHeldByFlow, passesFlow } from "../flows/gate.ts";
 import { makeId, trustedSlot } from "../ids.ts";
 import { lease } from "../leasing.ts";
 import { type Outcome, refuse } from "../outcome.ts";
@@ -51,7 +51,7 @@ export function grant(tx: Tx, command: GrantCommand, now: number): ClaimOutcome 
 	const deed = { now, actor: command.actor };
 	const outcome: ClaimOutcome = { ok: true, executions: [], scores: [] };
 	for (let record = candidates.next(); record; record = candidates.next()) {
-		if (!isFor(command, record)) continue;
+		if (!isFor(command, record) || isFlowUnreadable(tx, record)) continue;
 		if (!passesFlow(tx, record, deed)) {
 			outcome.cleared = true;
 			candidates.setAside();

@@ -1,4 +1,5 @@
 import type { ErrorCode } from "../errors.ts";
+import { flag, list, number, oneOf, part, type Shape, text } from "../shape.ts";
 
 /** What a suspended execution waits for. A node that names no waitpoint means the first of its suspension. */
 export type Condition =
@@ -50,12 +51,40 @@ export interface CountCondition {
 	waitpoints?: readonly string[];
 }
 
+const countShape = part({ n: number, distinctBy: text }, { match: text, waitpoints: list(text) });
+
+const leafShape = oneOf(
+	part({ signal: text }, { waitpoint: text }),
+	part({ anySignal: flag }, { waitpoint: text }),
+	part({ operatorOnly: flag }),
+	part({ timeoutOnly: flag }),
+	part({ count: countShape }),
+);
+
+/** What joins others can be told by its field alone; and how deep they lie is bounded, or reading them might not end. */
+function conditionWithin(depth: number): Shape {
+	if (depth === 0) return leafShape;
+	const parts = list(conditionWithin(depth - 1));
+	const allOf = part({ allOf: parts });
+	const anyOf = part({ anyOf: parts });
+	return (value) => {
+		if (typeof value === "object" && value !== null) {
+			if ("allOf" in value) return allOf(value);
+			if ("anyOf" in value) return anyOf(value);
+		}
+		return leafShape(value);
+	};
+}
+
 /** What counts signals, as opposed to what joins others. */
 export type Leaf = Exclude<Condition, { allOf: unknown } | { anyOf: unknown }>;
 
 export const MOST_NODES = 64;
 export const DEEPEST = 4;
 export const MOST_COUNTED = 1000;
+
+/** Deeper than a caller may go: an earlier version may have let him. */
+export const conditionShape: Shape = conditionWithin(4 * DEEPEST);
 
 const childrenOf = (node: Condition): readonly Condition[] | undefined =>
 	"allOf" in node ? node.allOf : "anyOf" in node ? node.anyOf : undefined;

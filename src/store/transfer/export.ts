@@ -24,7 +24,7 @@ export async function* exportStore(store: Exportable, { format, isLeftOut }: Exp
 	for (let partition = 0; partition < store.partitions; partition++) {
 		for await (const { key, doc } of allRecords(store, partition, RECORDS_PER_PAGE)) {
 			if (isLeftOut?.(key)) continue;
-			if (doc === "") throw unreadable(key, partition);
+			if (doc === "") throw unreadable(`record ${key}`, partition);
 			counts.records += 1;
 			yield text({ record: key, partition, doc });
 		}
@@ -42,8 +42,8 @@ export async function* exportStore(store: Exportable, { format, isLeftOut }: Exp
 }
 
 /** An export that lacks something is worse than none: it would be taken for a backup. */
-function unreadable(key: string, partition: number): StoreError {
-	const message = `the record ${key} of partition ${partition} cannot be read; run \`flowfabric doctor\` on the store`;
+function unreadable(what: string, partition: number): StoreError {
+	const message = `the ${what} of partition ${partition} cannot be read; run \`flowfabric doctor\` on the store`;
 	return new StoreError(message, { applied: "no", code: "store_corrupt" });
 }
 
@@ -85,6 +85,8 @@ async function* eventsOf(store: Exportable, partition: number, log: string): Asy
 	let after: LogPosition | undefined;
 	for (;;) {
 		const page = (await store.events(partition, log, undefined, after, EVENTS_PER_PAGE)).events;
+		const torn = page.find(({ owner }) => owner === "");
+		if (torn) throw unreadable(`commit ${torn.commit} of the events of ${log}`, partition);
 		yield* await withoutOrphans(store, partition, page, after);
 		if (page.length < EVENTS_PER_PAGE) return;
 		after = page.at(-1);

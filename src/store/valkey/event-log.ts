@@ -9,15 +9,22 @@ export function eventText({ owner, group = "", at, body }: EventEntry, index: nu
 
 const FRONT = /(\d+) (\d+) (\d+) (\d+) (\d+) /y;
 
-/** The events of one entry of a log, each with the text it was read from. */
+/**
+ * The events of one entry of a log, each with the text it was read from. What cannot be taken apart is an event of nobody
+ * without a body: whoever reads the log tells of it and gets past it, and it stays where it is.
+ */
 function* eventsIn(log: string, commit: number, text: string): Generator<{ text: string; event: LoggedEvent }> {
-	for (let from = 0; from < text.length; ) {
+	for (let from = 0, next = 0; from < text.length; ) {
 		FRONT.lastIndex = from;
 		const [front = "", index, at, ownerLength, groupLength, bodyLength] = FRONT.exec(text) ?? [];
 		const groupFrom = from + front.length + Number(ownerLength);
 		const bodyFrom = groupFrom + Number(groupLength);
 		const end = bodyFrom + Number(bodyLength);
-		if (front === "" || end > text.length) throw new RangeError(`entry ${commit} of log ${log} cannot be read`);
+		if (front === "" || end > text.length) {
+			yield { text: text.slice(from), event: { log, owner: "", at: 0, body: "", commit, index: next } };
+			return;
+		}
+		next = Number(index) + 1;
 		const event: LoggedEvent = {
 			log,
 			owner: fromText(text.slice(from + front.length, groupFrom)),

@@ -10,6 +10,8 @@ export type Fault =
 	| { kind: "no_function" }
 	/** Nothing was done, and trying again will not help. */
 	| { kind: "refused" }
+	/** A key holds something else than was put there: nothing can be done with it, now or later. */
+	| { kind: "damaged" }
 	/** It was sent and no answer came: it may have been done. */
 	| { kind: "lost" }
 	/** The server failed over it, perhaps half-way; trying again will not help. */
@@ -18,6 +20,8 @@ export type Fault =
 const REDIRECTED = /^(MOVED|ASK) \d+ (.+)$/;
 const LATER = /^(?:TRYAGAIN|LOADING|CLUSTERDOWN|MASTERDOWN|BUSY|NOREPLICAS)\b/;
 const REFUSED = /^(?:OOM|NOAUTH|WRONGPASS|NOPERM|MISCONF|EXECABORT|CROSSSLOT)\b/;
+/** A function's error has the line it came from in front. */
+const WRONG_TYPE = /^(?:ERR .*)?WRONGTYPE\b/s;
 const NOT_SENT = /^Stream isn't writeable/;
 const NO_FUNCTION = /^ERR Function not found/;
 
@@ -36,6 +40,7 @@ export function faultOf(error: unknown): Fault {
 	if (LATER.test(message)) return { kind: "later" };
 	if (message.startsWith("READONLY")) return { kind: "read_only" };
 	if (NO_FUNCTION.test(message)) return { kind: "no_function" };
+	if (WRONG_TYPE.test(message)) return { kind: "damaged" };
 	return { kind: REFUSED.test(message) ? "refused" : "broken" };
 }
 

@@ -69,7 +69,7 @@ export class Servers {
 	async #callAgain(slot: number, call: Call, bytes: boolean, failed: Failure | undefined): Promise<unknown> {
 		const trouble: Trouble = { deadline: performance.now() + CALL_BUDGET_MS, tries: 0, redirections: 0, lost: false };
 		for (let last = failed; ; ) {
-			const asked = last && (await this.#recover(slot, last, trouble));
+			const asked = last && (await this.#recover(slot, call, last, trouble));
 			const node = asked ?? (await this.#ownerOf(slot, trouble));
 			const left = Math.max(0, trouble.deadline - performance.now());
 			if (!node.isConnected) await node.connected(Math.min(PAUSE_MAX_MS, left));
@@ -85,8 +85,9 @@ export class Servers {
 	 * Does what must be done before a call that failed is sent again, or throws; gives the node to ask when it is not the
 	 * slot's owner.
 	 */
-	async #recover(slot: number, { node, error }: Failure, trouble: Trouble): Promise<Node | undefined> {
+	async #recover(slot: number, call: Call, { node, error }: Failure, trouble: Trouble): Promise<Node | undefined> {
 		const fault = faultOf(error);
+		if (fault.kind === "damaged") throw wrongType(call, error);
 		if (fault.kind === "lost") trouble.lost = true;
 		if (fault.kind === "refused") throw failure(error, trouble, false);
 		if (fault.kind === "broken") throw failure(error, { lost: true }, false);
@@ -228,6 +229,23 @@ interface Trouble {
 
 const failure = (error: unknown, { lost }: { lost: boolean }, passing: boolean): StoreError =>
 	new StoreError(wordsOf(error), { applied: lost ? "unknown" : "no", passing, cause: error });
+
+/** Names the keys, of which one is what it should not be. */
+function wrongType(call: Call, error: unknown): StoreError {
+	const keys = call[0] === "FCALL" ? call.slice(3, 3 + Number(call[2])) : call.slice(1, 2);
+	const named = keys.slice(0, MOST_NAMED).join(", ");
+	const more = keys.length > MOST_NAMED ? ` and ${keys.length - MOST_NAMED} more` : "";
+	const message = `the store is damaged: of the keys ${named}${more} one holds something else than was put there`;
+	return new StoreError(`${message} (${wordsOf(error)}); run \`flowfabric doctor\` on the store`, {
+		applied: call[0] === "FCALL" ? "unknown" : "no",
+		passing: false,
+		code: "store_corrupt",
+		cause: error,
+	});
+}
+
+/** Keys that an error names at most. */
+const MOST_NAMED = 4;
 
 type SlotRange = [from: number, to: number, primary: [host: string | null, port: number, id: string], ...unknown[]];
 

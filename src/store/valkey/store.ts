@@ -1,16 +1,17 @@
-import type {
-	Batch,
-	CheckUp,
-	CommitReply,
-	IndexEntry,
-	LoggedEvent,
-	LogPosition,
-	Notice,
-	QueuePosition,
-	Store,
-	StoredRecord,
-	Unit,
-	UnitResult,
+import {
+	type Batch,
+	type CheckUp,
+	type CommitReply,
+	type IndexEntry,
+	type LoggedEvent,
+	type LogPosition,
+	type Notice,
+	type QueuePosition,
+	type Store,
+	type StoredRecord,
+	UNREADABLE,
+	type Unit,
+	type UnitResult,
 } from "../port.ts";
 import { checkUp } from "./check-up.ts";
 import { CommitCall } from "./commit-call.ts";
@@ -370,6 +371,7 @@ export class ValkeyStore implements Store {
 
 function storedRecord(key: string, version: string | null, doc: string | null): StoredRecord {
 	const number = Number(version ?? 0);
+	if (!Number.isSafeInteger(number) || number < 0) return { key, version: UNREADABLE, doc: "" };
 	return { key, version: number, doc: number > 0 ? fromText(doc ?? "") : "" };
 }
 

@@ -22,6 +22,7 @@ export function checkUp(db: Database): CheckUp {
 		bytes: Number(pragma("page_count")) * Number(pragma("page_size")),
 		problems: [
 			...damageIn(db),
+			...sizeProblems(db),
 			...(synchronous === "FULL" || synchronous === "EXTRA"
 				? []
 				: [`synchronous is ${synchronous}: a power cut may lose what was accepted`]),
@@ -49,6 +50,21 @@ function damageIn(db: Database): string[] {
 			const left = found.length - MOST_PROBLEMS;
 			return left > 0 ? [...found.slice(0, MOST_PROBLEMS), `… and ${left} more problems of ${table}`] : found;
 		});
+}
+
+interface WrongSize {
+	partition: number;
+	queue: unknown;
+	size: unknown;
+	found: number;
+}
+
+function sizeProblems(db: Database): string[] {
+	const wrong = orOnDamage(() => db.prepare<[], WrongSize>(sql.wrongSizes).all(), []);
+	const told = wrong.slice(0, MOST_PROBLEMS).map(({ partition, queue, size, found }) => {
+		return `the size of the queue ${queue} of partition ${partition} is ${size}, and should be ${found}`;
+	});
+	return wrong.length > told.length ? [...told, `… and ${wrong.length - told.length} more sizes of queues`] : told;
 }
 
 function integrityOf(db: Database, table: string): string[] {

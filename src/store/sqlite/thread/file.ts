@@ -10,6 +10,7 @@ import {
 import { checkUp } from "./check-up.ts";
 import { orOnDamage } from "./damage.ts";
 import { type Committed, SqlitePartition } from "./partition.ts";
+import { recordOf } from "./record-table.ts";
 import * as sql from "./schema.ts";
 import { Copier, type DatabaseCopy } from "./snapshot.ts";
 import { type EventRow, prepareStatements, type RecordRow, type Statements } from "./statements.ts";
@@ -68,7 +69,7 @@ export class SqliteFile {
 	readBlobs(partition: number, keys: readonly string[]) {
 		return this.#answer(partition, () => ({
 			blobs: keys.map((key) => {
-				const read = () => this.#run.selectBlob.get(partition, toText(key));
+				const read = () => bytesIn(this.#run.selectBlob.get(partition, toText(key)));
 				return keys.length > 1 ? orOnDamage(read, undefined) : read();
 			}),
 		}));
@@ -167,7 +168,7 @@ export class SqliteFile {
 		return this.#answer(partition, ({ records: table }) => {
 			const rows = orOnDamage((): RecordRow[] => this.#run.scanRecords.all(partition, after, count), undefined);
 			const records = rows
-				? rows.map(({ key, version, doc }) => ({ key: fromText(key), version, doc: fromText(doc) }))
+				? rows.map((row) => recordOf(fromText(row.key), row))
 				: // Keys stand in an index of their own: those whose documents are on a damaged page are still known.
 					this.#run.scanKeys.all(partition, after, count).map((key) => table.read(fromText(key)));
 			return { records, ...cursorBehind(records.at(-1)?.key, records.length === count) };
@@ -268,7 +269,8 @@ export class SqliteFile {
 		for (const { queue, size } of this.#run.sizesFrom.iterate(partition, start)) {
 			const name = fromText(queue);
 			if (typeof queue !== kind || !name.startsWith(prefix)) return;
-			yield { queue: name, size };
+			// One that is damaged would spoil all figures it is added to; `doctor` tells of it.
+			if (Number.isSafeInteger(size) && size > 0) yield { queue: name, size };
 		}
 	}
 
@@ -305,3 +307,6 @@ function loggedEvent(log: string, row: EventRow): LoggedEvent {
 /** A full page may be the last one: then one more comes, empty. */
 const cursorBehind = (last: string | undefined, isFull: boolean): { cursor?: string } =>
 	last !== undefined && isFull ? { cursor: last } : {};
+
+/** A row that holds something else has no bytes: whoever reads them is told that they are missing. */
+const bytesIn = (found: unknown): Uint8Array | undefined => (found instanceof Uint8Array ? found : undefined);

@@ -56,11 +56,14 @@ export function openDatabase(db: Database, file: string, options: FileOptions): 
 	if (isNew) create(db, options);
 	const meta = db.prepare<[string], string | number>(sql.selectMeta).pluck();
 	const partitions = Number(meta.get("partitions"));
+	checkStored(file, "partitions", partitions, MAX_PARTITIONS);
 	checkPartitions(file, partitions, options.partitions);
 	checkClock(file, meta.get("clock") === "test", options.testClock);
 	const format = Number(meta.get("format"));
+	checkStored(file, "format", format, Number.MAX_SAFE_INTEGER);
 	if (format > options.format) throw tooNew(file, "format", format, options.format);
 	if (layout !== undefined) upgradeLayout(db, layout);
+	for (let partition = 0; partition < partitions; partition++) checkHead(db, file, partition);
 	const latestTold = db.prepare<[], number | null>(sql.selectLatestTime).pluck().get() ?? 0;
 	return { file: new SqliteFile(db, partitions), partitions, format, latestTold };
 }
@@ -120,6 +123,34 @@ function checkCount(file: string, configured: number | undefined): void {
 		{ path: file, field: "partitions", configured },
 	);
 }
+
+function checkStored(file: string, field: string, found: number, most: number): void {
+	if (Number.isInteger(found) && found >= 1 && found <= most) return;
+	throw damaged(file, field, `must be an integer of 1 to ${most} in the table meta, and is not`);
+}
+
+/** Commits that were counted before would be counted again: what they write would stand in the way of itself. */
+function checkHead(db: Database, file: string, partition: number): void {
+	const head = db.prepare<[number], { commits: unknown; time: unknown }>(sql.selectHead).get(partition);
+	const where = `of partition ${partition}`;
+	if (!head) throw damaged(file, "head", `the row ${where} is missing in the table head`);
+	for (const field of ["commits", "time"] as const)
+		if (!Number.isSafeInteger(head[field]) || Number(head[field]) < 0)
+			throw damaged(file, field, `${where} must be an integer in the table head, and is not`);
+	const logAfter = db.prepare<[number, unknown], string | Buffer>(sql.logAfter).pluck();
+	const lastOfLog = db.prepare<[number, unknown], number>(sql.lastCommitOfLog).pluck();
+	for (let log = logAfter.get(partition, ""); log !== undefined; log = logAfter.get(partition, log)) {
+		const last = lastOfLog.get(partition, log) ?? 0;
+		if (last <= Number(head.commits)) continue;
+		throw damaged(file, "commits", `${where} are ${head.commits}, but there are events of commit ${last}`);
+	}
+}
+
+const damaged = (file: string, field: string, problem: string): StoreOpenError =>
+	new StoreOpenError("store_invalid", `${file}: is damaged: ${field}: ${problem}; restore a backup`, {
+		path: file,
+		field,
+	});
 
 function checkPartitions(file: string, stored: number, configured: number | undefined): void {
 	if (configured === undefined || configured === stored) return;

@@ -1,6 +1,6 @@
 import { type StoredRecord, UNREADABLE, type Unit } from "../../port.ts";
 import { orOnDamage } from "./damage.ts";
-import type { Statements } from "./statements.ts";
+import type { RecordRow, Statements } from "./statements.ts";
 import { fromText, toText } from "./text.ts";
 
 /** The records of one partition: versions checked and documents written, unit by unit. */
@@ -18,7 +18,7 @@ export class RecordTable {
 	read(key: string): StoredRecord {
 		const unreadable = { version: UNREADABLE, doc: "" };
 		const row = orOnDamage(() => this.#run.selectRecord.get(this.#partition, toText(key)), unreadable);
-		return row ? { key, version: row.version, doc: fromText(row.doc) } : { key, version: 0, doc: "" };
+		return row ? recordOf(key, row) : { key, version: 0, doc: "" };
 	}
 
 	beginBatch(): void {
@@ -119,4 +119,10 @@ export class RecordTable {
 		}
 		return version;
 	}
+}
+
+/** A row with a version that is no number is there, and cannot be read. */
+export function recordOf(key: string, { version, doc }: Pick<RecordRow, "version" | "doc">): StoredRecord {
+	if (!Number.isSafeInteger(version)) return { key, version: UNREADABLE, doc: "" };
+	return { key, version, doc: fromText(doc) };
 }

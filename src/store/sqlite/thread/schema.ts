@@ -115,6 +115,10 @@ export const countEntries = "SELECT COUNT(*) FROM entry WHERE partition = ? AND 
 export const setSize = `INSERT INTO queue_size (partition, queue, size) VALUES (?, ?, ?)
 	ON CONFLICT (partition, queue) DO UPDATE SET size = excluded.size`;
 export const sizesFrom = "SELECT queue, size FROM queue_size WHERE partition = ? AND queue >= ? ORDER BY queue";
+/** For `doctor`: sizes that no counting gives. */
+export const wrongSizes = `SELECT partition, queue, size,
+		(SELECT COUNT(*) FROM entry e WHERE e.partition = s.partition AND e.queue = s.queue) AS found
+	FROM queue_size s WHERE typeof(size) <> 'integer' OR size < 1`;
 export const removeAllSizes = "DELETE FROM queue_size";
 
 export const selectBlob = "SELECT bytes FROM blob WHERE partition = ? AND key = ?";
@@ -137,6 +141,7 @@ export const selectHistory = `SELECT "commit", place, at, owner, "group", body F
 		AND ("commit", place) > (:commit, :place)
 	ORDER BY "commit", place LIMIT :count`;
 export const logAfter = "SELECT log FROM event WHERE partition = ? AND log > ? ORDER BY log LIMIT 1";
+export const lastCommitOfLog = 'SELECT MAX("commit") FROM event WHERE partition = ? AND log = ?';
 export const orphanEvents = `UPDATE event INDEXED BY event_of_owner SET orphan = 1
 	WHERE partition = ? AND owner = ? AND orphan = 0`;
 export const leaveGroup = `UPDATE event INDEXED BY event_of_group SET ungrouped = 1
