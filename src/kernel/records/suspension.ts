@@ -25,6 +25,8 @@ export interface SuspensionRecord {
 	counts: readonly number[];
 	/** Signals that some leaf counted. */
 	counted: number;
+	/** Bytes of these, about. */
+	countedBytes: number;
 	/** The first of these: their numbers, each followed by the leaves that counted it. */
 	first: readonly (readonly number[])[];
 	endedAt: number;
@@ -49,6 +51,7 @@ export const suspensionDefaults: SuspensionRecord = {
 	since: 0,
 	counts: none,
 	counted: 0,
+	countedBytes: 0,
 	first: none,
 	endedAt: 0,
 	endedBy: "",
