@@ -19,22 +19,41 @@ export function* jsonTexts(value: unknown, depth = DEPTH): Generator<string> {
 		yield JSON.stringify(value) ?? "null";
 	} else if (Array.isArray(value)) {
 		yield "[";
-		for (const [n, item] of value.entries()) {
-			if (n > 0) yield ",";
-			yield* jsonTexts(item, depth - 1);
+		for (let from = 0; from < value.length; ) {
+			const to = endOfRun(value, from);
+			if (from > 0) yield ",";
+			if (to > from) yield JSON.stringify(value.slice(from, to)).slice(1, -1);
+			else yield* jsonTexts(value[from], depth - 1);
+			from = Math.max(to, from + 1);
 		}
 		yield "]";
 	} else {
+		const entries = Object.entries(value).filter(([, member]) => member !== undefined);
+		const members = entries.map(([, member]) => member);
 		yield "{";
-		let before = "";
-		for (const [key, member] of Object.entries(value)) {
-			if (member === undefined) continue;
-			yield `${before}${JSON.stringify(key)}:`;
-			yield* jsonTexts(member, depth - 1);
-			before = ",";
+		for (let from = 0; from < entries.length; ) {
+			const to = endOfRun(members, from);
+			if (from > 0) yield ",";
+			if (to > from) yield JSON.stringify(Object.fromEntries(entries.slice(from, to))).slice(1, -1);
+			else {
+				yield `${JSON.stringify(entries[from]?.[0])}:`;
+				yield* jsonTexts(members[from], depth - 1);
+			}
+			from = Math.max(to, from + 1);
 		}
 		yield "}";
 	}
+}
+
+/** Behind the small values from here on that are written as one; where it begins if the first is large. */
+function endOfRun(values: readonly unknown[], from: number): number {
+	let left = SMALL;
+	let to = from;
+	for (; to < values.length; to++) {
+		left = roomBeside(values[to], left);
+		if (left <= 0) break;
+	}
+	return to;
 }
 
 const isSmall = (value: object): boolean => roomBeside(value, SMALL) > 0;
