@@ -37,6 +37,7 @@ import { FlowGraphs } from "./flows/flow-graphs.ts";
 import { UuidMint } from "./mint.ts";
 import { NameLimits } from "./name-limits.ts";
 import type { EngineObserver } from "./observer.ts";
+import { OwnTurns } from "./own-turns.ts";
 import type { BatchReport } from "./partition/batch-sender.ts";
 import { PartitionRunner } from "./partition/partition-runner.ts";
 import { PARTITION_PATIENCE_MS } from "./partition/store-line.ts";
@@ -109,6 +110,7 @@ const ERRANDS = { inFlight: 8, backlog: 256 };
 export class Engine {
 	readonly store: Store;
 	readonly clock: Clock;
+	readonly ownTurns: OwnTurns;
 	readonly random: () => number;
 	readonly kernel: Kernel;
 	readonly runners: readonly PartitionRunner[];
@@ -164,6 +166,7 @@ export class Engine {
 	constructor(options: EngineOptions) {
 		this.store = options.store;
 		this.clock = options.clock ?? systemClock;
+		this.ownTurns = new OwnTurns(this.clock);
 		this.random = options.random ?? Math.random;
 		this.kernel = options.kernel ?? theKernel;
 		this.#engineId = options.engineId ?? new UuidMint(() => Date.now(), options.randomHex).next();

@@ -20,8 +20,9 @@ interface Names {
 const AGAIN_MS = 10_000;
 /** What was let in may take as long to be stored: until then the store knows nothing of it. */
 const STORED_MS = 30_000;
-/** Names kept in all; beyond it what is known is gathered anew. */
+/** Names kept in all, and their characters; beyond it what is known is gathered anew. */
 const MOST_KEPT = 500_000;
+const MOST_CHARS = 16 * 1024 * 1024;
 const NEVER = Number.NEGATIVE_INFINITY;
 
 /**
@@ -34,6 +35,7 @@ export class KnownNames {
 	readonly #options: KnownNamesOptions;
 	readonly #names = new Map<string, Names>();
 	#kept = 0;
+	#chars = 0;
 
 	constructor(options: KnownNamesOptions) {
 		this.most = options.most;
@@ -48,7 +50,9 @@ export class KnownNames {
 		if (this.#isWorthAsking(names)) this.#ask(namespace, names);
 		if (names.known.size >= this.most) return false;
 		names.known.set(name, this.#options.clock.monotonic());
-		if (++this.#kept > MOST_KEPT) this.#forgetAll();
+		this.#kept += 1;
+		this.#chars += name.length;
+		if (this.#kept > MOST_KEPT || this.#chars > MOST_CHARS) this.#forgetAll();
 		return true;
 	}
 
@@ -66,8 +70,10 @@ export class KnownNames {
 		this.#options
 			.read(namespace, (name) => found.set(name, NEVER))
 			.then(() => {
+				if (this.#names.get(namespace) !== names) return;
 				for (const [name, at] of names.known) if (at > now - STORED_MS) found.set(name, at);
 				this.#kept += found.size - names.known.size;
+				this.#chars += charsOf(found) - charsOf(names.known);
 				names.known = found;
 			})
 			.catch(this.#options.onFailure)
@@ -79,5 +85,12 @@ export class KnownNames {
 	#forgetAll(): void {
 		this.#names.clear();
 		this.#kept = 0;
+		this.#chars = 0;
 	}
+}
+
+function charsOf(names: ReadonlyMap<string, unknown>): number {
+	let chars = 0;
+	for (const name of names.keys()) chars += name.length;
+	return chars;
 }

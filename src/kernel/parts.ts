@@ -198,7 +198,7 @@ export function removeParts(tx: Tx, record: ExecutionRecord, parts: Parts, most:
 /** What a replay begins with. Parts of earlier generations stay until the execution goes, but count no more. */
 export function partsAfterReplay({ parts }: ExecutionRecord, keepSteps: boolean): Parts | null {
 	if (!parts || keepSteps) return parts;
-	const { handed: _, joined: _joined, ...rest } = parts;
+	const { handed: _, handedBytes: _handed, joined: _joined, joinedBytes: _bytes, ...rest } = parts;
 	const { generation, signals } = parts;
 	return { ...rest, generation: generation + 1, signalsBefore: signals, steps: 0, stepBytes: 0 };
 }

@@ -22,6 +22,19 @@ const tooMany = (what: string, details = {}) => ({
 
 const numbers = (count: number, from = 0): number[] => Array.from({ length: count }, (_, n) => from + n);
 
+it("creates that are refused bring no names", async () => {
+	const { backend } = await stage({ limits: { lanes: LIMIT, kinds: LIMIT } });
+	const job = (n: number) => ({ kind: `k${n}`, lane: `lane-${n}`, requiredCapabilities: [`c${n}`] });
+	const refused = await backend.executions.createMany(
+		numbers(2 * LIMIT).map((n) => ({ ...job(n), budgets: ["none-such"] })),
+	);
+	expect(new Set(refused.map((item) => item.error?.code))).toEqual(new Set(["budget_not_found"]));
+	const code = { code: "budget_not_found" };
+	expect(await refusal(backend.executions.create({ ...job(50), budgets: ["none-such"] }))).toMatchObject(code);
+	expect(await backend.executions.create(job(100))).toMatchObject({ created: true });
+	await backend.close();
+});
+
 describe("lanes", () => {
 	const fill = (backend: LocalBackend) =>
 		Promise.all(numbers(LIMIT).map((n) => backend.executions.create({ kind: "job", lane: `lane-${n}` })));

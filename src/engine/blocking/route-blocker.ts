@@ -5,6 +5,7 @@ import { workerExpiresAt } from "../../kernel/records/worker.ts";
 import { MOVED_PER_STEP } from "../../kernel/rules/block.ts";
 import type { ScannerFilter } from "../../kernel/scanner-filter.ts";
 import type { Registry, WorkerOffer } from "../fleet/registry.ts";
+import { KnownTexts } from "../known-texts.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import type { BlockedMover, Move, Moving, Place } from "./blocked-mover.ts";
 
@@ -32,7 +33,7 @@ const OWED_AGAIN_MS = 1000;
 export class RouteBlocker {
 	readonly #options: RouteBlockerOptions;
 	/** Until when work that requires this can be served by somebody. */
-	readonly #servedUntil = new Map<string, number>();
+	readonly #servedUntil = new KnownTexts<number>(MOST_REMEMBERED);
 	/** Namespaces in which something may wait for somebody who has come, and how to call the next try off. */
 	readonly #owed = new Map<string, () => void>();
 	#closed = false;
@@ -167,7 +168,6 @@ export class RouteBlocker {
 	#rememberServed(namespace: string, required: readonly string[], workers: readonly WorkerOffer[]): boolean {
 		const able = workers.filter(({ capabilities }) => offersAll(capabilities, required));
 		if (able.length === 0) return false;
-		if (this.#servedUntil.size >= MOST_REMEMBERED) this.#servedUntil.clear();
 		this.#servedUntil.set(
 			servedName(namespace, required),
 			able.reduce((last, worker) => Math.max(last, workerExpiresAt(worker)), 0),

@@ -82,12 +82,15 @@ async function readItems(
 /** What was made once is the same child, also when it could not be made any more. */
 function checked({ engine }: Session, child: ChildOf): Asked | Promise<Asked> {
 	const refused = (error: unknown): Asked => ({ key: child.key, work: null, error });
-	try {
-		engine.nameLimits.check(trustedSlot(child.work.executionId) % engine.runners.length, child.work);
-	} catch (error) {
-		return refused(error);
-	}
-	return engine.guards.directory.check(child.names)?.then(() => child, refused) ?? child;
+	const unlessTooMany = (): Asked => {
+		try {
+			engine.nameLimits.check(trustedSlot(child.work.executionId) % engine.runners.length, child.work);
+		} catch (error) {
+			return refused(error);
+		}
+		return child;
+	};
+	return engine.guards.directory.check(child.names)?.then(unlessTooMany, refused) ?? unlessTooMany();
 }
 
 const plain = ({ key, work, isLeft }: Asked): GivenChild => ({ key, work, ...(isLeft ? { isLeft } : undefined) });

@@ -129,17 +129,20 @@ export function createTogether(session: Session, items: readonly CreateRequest[]
 			try {
 				const command = createCommand(item, context);
 				const partition = partitionOf(command);
-				engine.nameLimits.check(partition, command);
+				// What is refused brings no names.
+				const goOn = () => {
+					engine.nameLimits.check(partition, command);
+					dispatch(partition, command, place);
+				};
 				const finding = engine.guards.directory.check(command);
-				if (!finding) return dispatch(partition, command, place);
-				finding.then(
-					() => {
-						dispatch(partition, command, place);
+				if (!finding) return goOn();
+				finding
+					.then(() => {
+						goOn();
 						// Those that waited for the same answer go on together.
 						queueMicrotask(flush);
-					},
-					(error) => refuse(place, error),
-				);
+					})
+					.catch((error) => refuse(place, error));
 			} catch (error) {
 				refuse(place, error);
 			}

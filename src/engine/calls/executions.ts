@@ -60,9 +60,9 @@ export class LocalExecutions implements ExecutionCalls {
 	async create(request: CreateRequest) {
 		const command = createCommand(request, submissionAt(this.#session));
 		const { engine } = this.#session;
-		engine.nameLimits.check(trustedSlot(command.executionId) % engine.runners.length, command);
 		const finding = engine.guards.directory.check(command);
 		if (finding) await finding;
+		engine.nameLimits.check(trustedSlot(command.executionId) % engine.runners.length, command);
 		return createOne(this.#session, command);
 	}
 

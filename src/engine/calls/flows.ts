@@ -110,8 +110,8 @@ export class LocalFlows implements FlowCalls {
 		const { engine } = this.#session;
 		const context = { ...submissionAt(this.#session), slot: trustedSlot(id), wantsHash: true };
 		const given = nodeOfFlow(node, flow, context);
-		engine.nameLimits.check(context.slot % context.partitions, given.work);
 		await engine.guards.directory.check(given.work);
+		engine.nameLimits.check(context.slot % context.partitions, given.work);
 		const added = await this.#addMember(id, given);
 		if (added.created) engine.flowGraphs.grew(id, added.revision);
 		// Of two who add the same at once, the key must stand for the one that was.

@@ -55,6 +55,8 @@ import type { Session } from "./session.ts";
 import { recordStep } from "./steps.ts";
 
 const DEFAULT_LEASE_MS = 30_000;
+/** Bytes of inputs inside their records that are read in one go. */
+const INLINE_AT_ONCE = 256 * 1024;
 
 const offerOf = (kinds: readonly string[] | undefined, capabilities: readonly string[] | undefined): Offer =>
 	sameOffer({ kinds, capabilities: capabilities ? capabilitySet(capabilities) : [] });
@@ -79,8 +81,6 @@ function detailBytes(detail: string): Uint8Array {
 /** The worker protocol on an engine in this process. */
 export class LocalLeases implements LeaseCalls {
 	readonly #session: Session;
-	/** Of whoever reads a large input. */
-	#lastTurn: Promise<void> = Promise.resolve();
 
 	constructor(session: Session) {
 		this.#session = session;
@@ -106,7 +106,9 @@ export class LocalLeases implements LeaseCalls {
 				? dispatcher.claim(claim, signal)
 				: claimRequests.claim(claim, requestId, signal, how?.isFirst === true),
 		);
-		const views = records.map((record) => this.#claimed(record));
+		const inline = records.reduce((bytes, { input }) => bytes + (input?.ref === undefined ? (input?.size ?? 0) : 0), 0);
+		const isMuch = inline > INLINE_AT_ONCE;
+		const views = records.map((record) => this.#claimed(record, isMuch));
 		if (!views.some((view) => view instanceof Promise)) return views as ClaimedExecution[];
 		// Whoever can repeat the claim is given all of it then.
 		return requestId === undefined ? this.#readable(records, views) : Promise.all(views);
@@ -369,8 +371,8 @@ export class LocalLeases implements LeaseCalls {
 	}
 
 	/** Most inputs are inside their record; only one kept apart has to be waited for. */
-	#claimed(record: ExecutionRecord): ClaimedExecution | Promise<ClaimedExecution> {
-		const view = this.#withInput(record);
+	#claimed(record: ExecutionRecord, inTurns = false): ClaimedExecution | Promise<ClaimedExecution> {
+		const view = this.#withInput(record, inTurns);
 		const hasParents = record.member?.hasParents === true;
 		return record.parts === null && !hasParents ? view : this.#withMore(record, view, hasParents);
 	}
@@ -394,21 +396,14 @@ export class LocalLeases implements LeaseCalls {
 		};
 	}
 
-	#withInput(record: ExecutionRecord): ClaimedExecution | Promise<ClaimedExecution> {
+	#withInput(record: ExecutionRecord, inTurns: boolean): ClaimedExecution | Promise<ClaimedExecution> {
 		const { id, input } = record;
 		if (!input) return claimedView(record, undefined);
-		const inline = inlineValue(input);
+		const inline = inTurns ? undefined : inlineValue(input);
 		if (inline) return claimedView(record, inline);
 		return this.#session.bytes(id, input).then(async (bytes) => {
-			await this.#ownTurn();
+			await this.#session.engine.ownTurns.before(input.size);
 			return claimedView(record, asValue(bytes));
 		});
-	}
-
-	/** Each by itself, one behind the other: what a claim brings may be megabytes, and others' turns come in between. */
-	#ownTurn(): Promise<void> {
-		const { clock } = this.#session.engine;
-		this.#lastTurn = this.#lastTurn.then(() => new Promise((resolve) => clock.defer(resolve)));
-		return this.#lastTurn;
 	}
 }

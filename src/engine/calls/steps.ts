@@ -12,7 +12,7 @@ import { asValue, contentOf, inlineValue, pack, unpack } from "../payloads.ts";
 import type { Session } from "./session.ts";
 
 /** A page ends behind so many bytes of results: pages of a thousand steps may be asked for, each of a megabyte. */
-const PAGE_BYTES = 4 * 1024 * 1024;
+const PAGE_BYTES = 1024 * 1024;
 /** Records read at a time. */
 const READ_AT_ONCE = 250;
 
@@ -66,7 +66,10 @@ export async function listSteps(session: Session, id: string, request: StepsRequ
 			if (values) bytes += step?.result?.size ?? 0;
 		}
 		const blobs = values ? await blobsOf(runner, taken) : undefined;
-		for (const step of taken) steps.push({ ...described(step), ...(blobs && resultOf(step, blobs)) });
+		for (const step of taken) {
+			if (blobs && step.result) await session.engine.ownTurns.before(step.result.size);
+			steps.push({ ...described(step), ...(blobs && resultOf(step, blobs)) });
+		}
 	}
 	const last = wanted[passed - 1];
 	return { steps, ...(last && passed < entries.length ? { nextCursor: await cursors.at(list, last) } : undefined) };

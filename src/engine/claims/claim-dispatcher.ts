@@ -2,7 +2,7 @@ import type { ClaimingHow } from "../../contract/backend.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { FlowFabricError, refusalError } from "../../contract/errors.ts";
 import type { AdmissionTerms } from "../../kernel/admission/admitting.ts";
-import { carriedBytes } from "../../kernel/flows/members.ts";
+import { carriedBytes } from "../../kernel/carried.ts";
 import { isGuardedQueue } from "../../kernel/placement.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import type { ClaimCommand, ClaimOutcome } from "../../kernel/rules/claim.ts";

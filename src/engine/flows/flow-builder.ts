@@ -91,8 +91,8 @@ export class FlowBuilder {
 		await guards.directory.check(terms);
 		for (const [n, { work }] of nodes.entries()) {
 			if (n > 0 && n % NAMES_AT_ONCE === 0) await turn(clock);
-			nameLimits.check(slot % runners.length, work);
 			await guards.directory.check(work);
+			nameLimits.check(slot % runners.length, work);
 		}
 	}
 

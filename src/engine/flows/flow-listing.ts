@@ -13,6 +13,9 @@ import type { FlowReader } from "./flow-reader.ts";
 
 /** Flows counted at the same time. */
 const IN_FLIGHT = 16;
+/** Flows read at a time, and characters of tags with which a page ends behind them. */
+const AT_ONCE = 50;
+const PAGE_CHARS = 1024 * 1024;
 
 interface Place extends QueuePosition {
 	runner: PartitionRunner;
@@ -31,14 +34,24 @@ export async function listFlows(
 	const after = await session.engine.cursors.after(list, cursor);
 	const places = await placesAfter(session, namespace, limit + 1, after);
 	const wanted = places.slice(0, limit);
-	const found = await mapBounded(wanted, IN_FLIGHT, async ({ runner, key }): Promise<FlowSummary | undefined> => {
+	const summaryAt = async ({ runner, key }: Place): Promise<FlowSummary | undefined> => {
 		const [flow] = await readRecords<FlowRecord>(session, runner, [key]);
 		if (!flow || !isFlowFor(flow, namespace) || (kind !== undefined && flow.kind !== kind)) return undefined;
 		// It may be deleted just now.
 		return reader.summary(flow.id).catch(() => undefined);
-	});
-	const last = places.length > limit ? wanted.at(-1) : undefined;
-	const flows = found.filter((flow) => flow !== undefined);
+	};
+	const flows: FlowSummary[] = [];
+	let passed = 0;
+	for (let chars = 0; passed < wanted.length && chars < PAGE_CHARS; ) {
+		const step = wanted.slice(passed, passed + AT_ONCE);
+		for (const flow of await mapBounded(step, IN_FLIGHT, summaryAt)) {
+			if (!flow) continue;
+			flows.push(flow);
+			for (const [key, value] of Object.entries(flow.tags)) chars += key.length + value.length;
+		}
+		passed += step.length;
+	}
+	const last = passed < places.length ? wanted[passed - 1] : undefined;
 	return { flows, ...(last ? { nextCursor: await session.engine.cursors.at(list, last) } : undefined) };
 }
 

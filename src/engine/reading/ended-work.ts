@@ -1,4 +1,5 @@
 import type { ParentView } from "../../contract/replies.ts";
+import { failureChars, MOST_PASSED_FAILURES } from "../../kernel/carried.ts";
 import { JSON_CONTENT, MOST_PASSED_BYTES, type Payload } from "../../kernel/payload.ts";
 import { type AttemptRecord, attemptKey } from "../../kernel/records/attempt.ts";
 import type { Attempt, ExecutionRecord, Failure } from "../../kernel/records/execution.ts";
@@ -48,13 +49,23 @@ export async function endingViews(
 	const refs = results.flatMap((result, n) => (carried[n] && result?.ref ? [result.ref] : []));
 	const blobs = refs.length === 0 ? [] : (await runner.ask((store, at) => store.readBlobs(at, refs))).blobs;
 	const blobOf = new Map(refs.map((ref, n) => [ref, blobs[n]]));
-	return endings.map(({ executionId, state }, n) => {
+	let room = MOST_PASSED_FAILURES;
+	const views: ParentView[] = [];
+	for (const [n, { executionId, state }] of endings.entries()) {
 		const view: ParentView = { executionId, publicState: state };
 		const failure = failures[n];
-		if (failure) view.failure = failureView(failure);
+		if (failure && room > 0) {
+			room -= failureChars(failure);
+			if (room >= 0) view.failure = failureView(failure);
+		}
 		const result = results[n];
-		return result ? withResult(view, result, carried[n] ?? false, blobOf) : view;
-	});
+		if (result) {
+			if (carried[n]) await session.engine.ownTurns.before(result.size);
+			withResult(view, result, carried[n] ?? false, blobOf);
+		}
+		views.push(view);
+	}
+	return views;
 }
 
 /** Of what was replayed since, the attempt that is meant has been put aside; by place. */
@@ -79,12 +90,11 @@ function withResult(
 	result: Payload,
 	isCarried: boolean,
 	blobOf: ReadonlyMap<string, Uint8Array | undefined>,
-): ParentView {
+): void {
 	view.size = result.size;
 	view.contentType = result.contentType ?? JSON_CONTENT;
-	if (!isCarried) return view;
+	if (!isCarried) return;
 	const value = asValue(unpack(result, blobOf.get(result.ref ?? "")));
 	if ("base64" in value) view.resultBase64 = value.base64;
 	else view.result = value.value;
-	return view;
 }

@@ -7,16 +7,20 @@ import { laneDefaults } from "../../kernel/records/lane.ts";
 import { type SuspensionRecord, suspensionKey } from "../../kernel/records/suspension.ts";
 import type { WaitpointRecord } from "../../kernel/records/waitpoint.ts";
 import { waitpointState } from "../../kernel/suspension/waitpoints.ts";
-import type { QueuePosition, StoredRecord } from "../../store/port.ts";
+import type { QueuePosition } from "../../store/port.ts";
 import { mapBounded } from "../bounded.ts";
 import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { compare } from "./queue-merge.ts";
+import { readRecords } from "./records.ts";
 
 /** Partitions asked at the same time. */
 const PARTITIONS_AT_ONCE = 8;
 /** Entries looked at for one page: where a filter leaves little, the page is short and the next goes on behind it. */
 const MOST_LOOKED_AT = 1000;
+/** Of these, read at a time; and characters of signal names with which a page ends. */
+const AT_ONCE = 50;
+const PAGE_CHARS = 1024 * 1024;
 
 interface Place extends QueuePosition {
 	runner: PartitionRunner;
@@ -38,15 +42,22 @@ export async function readInbox(
 	});
 	const places = pages.flat().sort(compare);
 	const looked = places.slice(0, count);
-	const items = await itemsAt(session, looked);
 	const waitpoints: InboxItem[] = [];
 	let last: Place | undefined;
-	for (const place of looked) {
-		if (waitpoints.length >= limit) break;
-		last = place;
-		const item = items.get(place.key);
-		if (!item || (filter.key !== undefined && filter.key !== item.key)) continue;
-		if (filter.reason === undefined || filter.reason === item.reason) waitpoints.push(item);
+	let chars = 0;
+	for (let from = 0; from < looked.length; from += AT_ONCE) {
+		const step = looked.slice(from, from + AT_ONCE);
+		const items = await itemsAt(session, step);
+		for (const place of step) {
+			if (waitpoints.length >= limit || chars >= PAGE_CHARS) break;
+			last = place;
+			const item = items.get(place.key);
+			if (!item || (filter.key !== undefined && filter.key !== item.key)) continue;
+			if (filter.reason !== undefined && filter.reason !== item.reason) continue;
+			waitpoints.push(item);
+			for (const name of item.requiredSignalNames) chars += name.length;
+		}
+		if (waitpoints.length >= limit || chars >= PAGE_CHARS) break;
 	}
 	const isMore = last !== undefined && last !== places.at(-1);
 	return { waitpoints, ...(isMore && last ? { next: { score: last.score, key: last.key } } : undefined) };
@@ -112,11 +123,6 @@ async function readAll<R extends object>(
 ): Promise<Map<string, R>> {
 	const wanted = [...new Set(keys)];
 	if (wanted.length === 0) return new Map();
-	const { records } = await runner.ask((store, partition) => store.read(partition, wanted));
-	return new Map(
-		records.flatMap((stored: StoredRecord): [string, R][] => {
-			const record = stored.version > 0 ? session.decodeReadable<R>(stored) : undefined;
-			return record ? [[stored.key, record]] : [];
-		}),
-	);
+	const records = await readRecords<R>(session, runner, wanted);
+	return new Map(records.flatMap((record, n): [string, R][] => (record ? [[wanted[n] as string, record]] : [])));
 }

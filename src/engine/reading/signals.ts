@@ -1,4 +1,5 @@
 import type { SignalView } from "../../contract/replies.ts";
+import { MOST_SIGNALLED_BYTES } from "../../kernel/carried.ts";
 import { JSON_CONTENT, type Payload } from "../../kernel/payload.ts";
 import { countedQueue } from "../../kernel/placement.ts";
 import { type ExecutionRecord, partsOf } from "../../kernel/records/execution.ts";
@@ -8,10 +9,10 @@ import { hasEndedBy } from "../../kernel/suspension/handing-over.ts";
 import type { Session } from "../calls/session.ts";
 import type { PartitionRunner } from "../partition/partition-runner.ts";
 import { asValue, unpack } from "../payloads.ts";
+import { readRecords } from "./records.ts";
 
-/** Most signals that are handed over, and bytes of what they carry; beyond that only their size is told. */
+/** Most signals that are handed over. */
 const MOST_SIGNALS = 1000;
-const MOST_BYTES = 1024 * 1024;
 
 /** The signals of the last suspension, for the worker that goes on. */
 export async function signalsOfLast(session: Session, record: ExecutionRecord): Promise<SignalView[]> {
@@ -53,12 +54,9 @@ export async function readSignals(
 ): Promise<SignalView[]> {
 	if (numbers.length === 0) return [];
 	const keys = numbers.map((number) => signalKey(executionId, number));
-	const { records } = await runner.ask((store, partition) => store.read(partition, keys));
-	const signals = records.flatMap((stored) => {
-		const signal = stored.version > 0 ? session.decodeReadable<SignalRecord>(stored) : undefined;
-		return signal && isWanted(signal) ? [signal] : [];
-	});
-	let left = MOST_BYTES;
+	const records = await readRecords<SignalRecord>(session, runner, keys);
+	const signals = records.filter((signal) => signal !== undefined && isWanted(signal)) as SignalRecord[];
+	let left = MOST_SIGNALLED_BYTES;
 	const carried = signals.map(({ payload }) => {
 		left -= payload?.size ?? 0;
 		return left >= 0;
@@ -66,7 +64,13 @@ export async function readSignals(
 	const refs = signals.flatMap(({ payload }, n) => (carried[n] && payload?.ref !== undefined ? [payload.ref] : []));
 	const { blobs } =
 		refs.length === 0 ? { blobs: [] } : await runner.ask((store, partition) => store.readBlobs(partition, refs));
-	return signals.map((signal, n) => view(signal, carried[n] ?? false, blobs[refs.indexOf(signal.payload?.ref ?? "")]));
+	const views: SignalView[] = [];
+	for (const [n, signal] of signals.entries()) {
+		const { payload } = signal;
+		if (payload && carried[n]) await session.engine.ownTurns.before(payload.size);
+		views.push(view(signal, carried[n] ?? false, blobs[refs.indexOf(payload?.ref ?? "")]));
+	}
+	return views;
 }
 
 function view(signal: SignalRecord, isCarried: boolean, blob: Uint8Array | undefined): SignalView {

@@ -1,5 +1,7 @@
+import { endBytes, joinedBytes, MOST_PASSED_FAILURES } from "../carried.ts";
 import { change, type Deed } from "../changing.ts";
 import { followFlow } from "../flows/following.ts";
+import { MOST_PASSED_BYTES } from "../payload.ts";
 import { type ExecutionRecord, executionKey, partsOf } from "../records/execution.ts";
 import { type ChildrenWait, type FamilyRecord, familyKey } from "../records/family.ts";
 import { amend } from "../records/record.ts";
@@ -18,14 +20,15 @@ export function followParent(tx: Tx, before: ExecutionRecord, next: ExecutionRec
 	if (!hasEnded(next)) return reopened(tx, key, family, before);
 	const after = ended(family, next);
 	const wait = after.wait?.isOpen ? after.wait : undefined;
-	const goesOn = wait !== undefined && isOver(wait) && goOn(tx, parentId, deed);
+	const goesOn = wait !== undefined && isOver(wait) && goOn(tx, parentId, after, wait, deed);
 	tx.put(key, goesOn ? amend(after, { wait: closed(wait) }) : after);
 }
 
 /** A wait as it is remembered. */
 export const closed = ({ isOpen: _, ...wait }: ChildrenWait): ChildrenWait => wait;
 
-function ended(family: FamilyRecord, { child, terminalOutcome }: ExecutionRecord): FamilyRecord {
+function ended(family: FamilyRecord, record: ExecutionRecord): FamilyRecord {
+	const { child, terminalOutcome } = record;
 	const { number = 0 } = child ?? {};
 	const { wait } = family;
 	const isGood = terminalOutcome === "success";
@@ -33,6 +36,7 @@ function ended(family: FamilyRecord, { child, terminalOutcome }: ExecutionRecord
 		ended: family.ended + 1,
 		endedMarks: marked(family.endedMarks, number),
 		succeededMarks: isGood ? marked(family.succeededMarks, number) : family.succeededMarks,
+		endBytes: family.endBytes + endBytes(record),
 		wait: wait?.isOpen && isAwaited(wait, number) ? counting(wait, -1, isGood ? 1 : 0) : wait,
 	});
 }
@@ -53,6 +57,7 @@ function reopened(tx: Tx, key: string, family: FamilyRecord, before: ExecutionRe
 			ended: family.ended - 1,
 			endedMarks: unmarked(family.endedMarks, number),
 			succeededMarks: isGood ? unmarked(family.succeededMarks, number) : family.succeededMarks,
+			endBytes: Math.max(0, family.endBytes - endBytes(before)),
 			wait: wait && isOpen && isAwaited(wait, number) ? counting(wait, 1, isGood ? -1 : 0) : wait,
 		}),
 	);
@@ -65,18 +70,24 @@ const counting = (wait: ChildrenWait, left: number, succeeded: number): Children
 });
 
 /** The same attempt goes on with the next claim. Whether it does: something else may keep the parent by now. */
-function goOn(tx: Tx, parentId: string, deed: Deed): boolean {
+function goOn(tx: Tx, parentId: string, family: FamilyRecord, wait: ChildrenWait, deed: Deed): boolean {
 	const parent = tx.get(executionKey(parentId));
 	if (!parent || !isWaitingForChildren(parent)) return false;
-	const next = change(tx, parent, goingOn(parent, deed.now), deed, [{ type: "eligible" }]);
+	const next = change(tx, parent, goingOn(parent, family, wait, deed.now), deed, [{ type: "eligible" }]);
 	if (next.member !== null) followFlow(tx, parent, next, deed);
 	return true;
 }
 
 /** What a parent is that has what it waited for. */
-export function goingOn(parent: ExecutionRecord, now: number): Partial<ExecutionRecord> {
+export function goingOn(
+	parent: ExecutionRecord,
+	family: FamilyRecord,
+	wait: ChildrenWait,
+	now: number,
+): Partial<ExecutionRecord> {
 	const changes: Partial<ExecutionRecord> = eligible("attempt_interrupted");
-	changes.parts = { ...partsOf(parent), joined: true };
+	const bytes = joinedBytes(wait.total, family.endBytes, MOST_PASSED_BYTES + MOST_PASSED_FAILURES);
+	changes.parts = { ...partsOf(parent), joined: true, joinedBytes: bytes };
 	changes.eligibleAt = now;
 	changes.blockingDetail = "";
 	changes.blockedAt = 0;

@@ -1,3 +1,4 @@
+import { endBytes, MOST_PASSED_FAILURES } from "../carried.ts";
 import { MOST_PASSED_BYTES } from "../payload.ts";
 import type { ExecutionRecord, Group, Member } from "../records/execution.ts";
 import { type AttemptState, blocked, delayed, eligible, type StateFields } from "../state.ts";
@@ -27,16 +28,15 @@ export const isWaitingForGroup = ({ member, eligibilityState, lifecyclePhase }: 
 	eligibilityState === "blocked_by_dependencies" &&
 	!isSatisfied(member.group);
 
-/** A member to which one more upstream has passed its result. */
-export function withPassed(member: Member, { attempt, terminalOutcome }: ExecutionRecord): Member {
-	const size = terminalOutcome === "success" ? (attempt?.result?.size ?? 0) : 0;
+/** A member to which one more upstream has passed its result, or why there is none. */
+export function withPassed(member: Member, upstream: ExecutionRecord): Member {
+	const size = endBytes(upstream);
 	if (size === 0) return member;
-	return { ...member, passedBytes: Math.min(MOST_PASSED_BYTES, (member.passedBytes ?? 0) + size) };
+	return {
+		...member,
+		passedBytes: Math.min(MOST_PASSED_BYTES + MOST_PASSED_FAILURES, (member.passedBytes ?? 0) + size),
+	};
 }
-
-/** Bytes that a claim of it carries. */
-export const carriedBytes = ({ input, member }: ExecutionRecord): number =>
-	(input?.size ?? 0) + (member?.passedBytes ?? 0);
 
 /** Whether its end counts against its flow, if nobody heeds it. */
 export const isBad = ({ terminalOutcome, cancel }: ExecutionRecord): boolean => {

@@ -138,7 +138,7 @@ export interface Member {
 	hasLinks?: true;
 	/** Some edge that leads to it passes a result. */
 	hasParents?: true;
-	/** Bytes of the results that have been passed to it, up to as many as a claim carries. */
+	/** Bytes of the results and failures that have been passed to it, up to as many as a claim carries. */
 	passedBytes?: number;
 	/** Its own delay, which begins when its group is satisfied. */
 	delayMs?: number;
@@ -198,6 +198,8 @@ export interface Parts {
 	streams: number;
 	/** The numbers of the signals its last suspension ended by, while these are few; left out when they are to be looked up. */
 	handed?: readonly number[];
+	/** Bytes of these signals, about; see `carriedBytes`. */
+	handedBytes?: number;
 	/** Recorded steps of this generation, and their bytes. */
 	steps: number;
 	stepBytes: number;
@@ -205,6 +207,8 @@ export interface Parts {
 	families?: number;
 	/** What it waited for of its children is there: they are handed to whoever goes on, until it waits once more. */
 	joined?: true;
+	/** What of them is handed over, in bytes, about. */
+	joinedBytes?: number;
 }
 
 export interface Progress {

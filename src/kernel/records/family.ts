@@ -34,6 +34,8 @@ export interface FamilyRecord {
 	ended: number;
 	endedMarks: string;
 	succeededMarks: string;
+	/** Bytes of what those that have ended tell their parent. */
+	endBytes: number;
 	/** How often their parent has waited for some of them. */
 	waits: number;
 	wait: ChildrenWait | null;
@@ -47,6 +49,7 @@ export const familyDefaults: FamilyRecord = {
 	ended: 0,
 	endedMarks: "",
 	succeededMarks: "",
+	endBytes: 0,
 	waits: 0,
 	wait: null,
 	cancelFrom: 0,

@@ -26,6 +26,8 @@ export interface SuspensionRecord {
 	counts: readonly number[];
 	/** Signals that some leaf counted. */
 	counted: number;
+	/** Bytes of these, about. */
+	countedBytes: number;
 	/** The first of these: their numbers, each followed by the leaves that counted it. */
 	first: readonly (readonly number[])[];
 	endedAt: number;
@@ -50,6 +52,7 @@ export const suspensionDefaults: SuspensionRecord = {
 	since: 0,
 	counts: none,
 	counted: 0,
+	countedBytes: 0,
 	first: none,
 	endedAt: 0,
 	endedBy: "",

@@ -1,8 +1,8 @@
 import { type AdmissionStep, type AdmissionTerms, admit } from "../admission/admitting.ts";
 import { isGuarded } from "../admission/guards.ts";
 import { Candidates } from "../candidates.ts";
+import { carriedBytes } from "../carried.ts";
 import { isFlowUnreadable, passesFlow } from "../flows/gate.ts";
-import { carriedBytes } from "../flows/members.ts";
 import { type Leasing, lease } from "../leasing.ts";
 import { canServe, type Offer } from "../matching.ts";
 import type { Outcome } from "../outcome.ts";
@@ -27,7 +27,7 @@ export interface ClaimCommand extends ClaimScope, Leasing {
 	max: number;
 	/** Uuids for the leases, one per execution that may be claimed. */
 	leaseUuids: readonly string[];
-	/** Bytes of input the reply may still carry. */
+	/** Bytes the reply may still carry. */
 	inputBudget: number;
 	/** Take the first whatever its size. */
 	atLeastOne: boolean;

@@ -156,7 +156,7 @@ function offer(
 	const counting = count(tx, record.id, record.suspension.number, suspension, fresh);
 	const { leaves, isAlike } = counting;
 	const counted = leaves.length > 0;
-	const next = counted ? withCounted(suspension, number, counting) : suspension;
+	const next = counted ? withCounted(suspension, number, fresh, counting) : suspension;
 	const holding = counted ? satisfiedBy(next.condition, next.counts) : undefined;
 	const effect = holding ? "resumed" : counted ? "appended" : isAlike ? "appended_duplicate" : "ignored";
 	const seen = amend(fresh, { effect, suspension: record.suspension.number, leaves });

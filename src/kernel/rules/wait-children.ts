@@ -38,9 +38,9 @@ export function waitChildren(tx: Tx, command: WaitChildrenCommand, now: number):
 		const key = familyKey(record.id, partsOf(record).generation);
 		tx.put(key, amend(family, { waits: wait.number, wait: goesOn ? closed(wait) : wait }));
 	}
-	const { joined: _, ...parts } = partsOf(record);
+	const { joined: _, joinedBytes: _bytes, ...parts } = partsOf(record);
 	const changes: Partial<ExecutionRecord> = goesOn
-		? goingOn(record, now)
+		? goingOn(record, family ?? familyDefaults, wait, now)
 		: {
 				...blocked("blocked_by_dependencies", "waiting_for_children", "attempt_interrupted"),
 				parts,

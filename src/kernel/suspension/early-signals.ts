@@ -47,7 +47,7 @@ export function replayEarly(
 		const counting = count(tx, id, number, current, signal);
 		tx.put(key, amend(signal, { suspension: number, leaves: counting.leaves }));
 		if (counting.leaves.length === 0) continue;
-		current = withCounted(current, signalSubject(key).number, counting);
+		current = withCounted(current, signalSubject(key).number, signal, counting);
 		leaves = satisfiedBy(current.condition, current.counts);
 	}
 	if (leaves) return { suspension: current, leaves, isUnfinished: false };

@@ -1,3 +1,4 @@
+import { withSignal } from "../carried.ts";
 import type { Parts } from "../records/execution.ts";
 import { amend } from "../records/record.ts";
 import type { SignalRecord } from "../records/signal.ts";
@@ -11,16 +12,23 @@ const FEW = 16;
 export const withCounted = (
 	suspension: SuspensionRecord,
 	number: number,
+	signal: SignalRecord,
 	{ counts, leaves }: Pick<Counting, "counts" | "leaves">,
 ): SuspensionRecord => {
-	const { counted, first } = suspension;
+	const { counted, countedBytes, first } = suspension;
 	const entry = [number, ...leaves];
-	return amend(suspension, { counts, counted: counted + 1, first: first.length < FEW ? [...first, entry] : first });
+	return amend(suspension, {
+		counts,
+		counted: counted + 1,
+		countedBytes: withSignal(countedBytes, signal),
+		first: first.length < FEW ? [...first, entry] : first,
+	});
 };
 
 /** `parts` with what the worker is handed that goes on after a suspension. */
 export function handing(parts: Parts, ended: SuspensionRecord, timeoutSignal?: number): Parts {
-	const { handed: _, ...rest } = parts;
+	const { handed: _, handedBytes: _bytes, ...others } = parts;
+	const rest = ended.countedBytes > 0 ? { ...others, handedBytes: ended.countedBytes } : others;
 	if (ended.counted > ended.first.length) return rest;
 	const few = ended.first.filter(([, ...leaves]) => hasEndedBy(ended, { leaves })).map(([number = 0]) => number);
 	return { ...rest, handed: timeoutSignal === undefined ? few : [...few, timeoutSignal] };

@@ -22,8 +22,8 @@ export function satisfy(
 	deed: Deed,
 	signalled?: EventDraft,
 ): PublicState {
-	const { counts, counted, first } = suspension;
-	const ended = { counts, counted, first, satisfiedBy: leaves };
+	const { counts, counted, countedBytes, first } = suspension;
+	const ended = { counts, counted, countedBytes, first, satisfiedBy: leaves };
 	const budget = record.suspension?.budget;
 	// The condition of a pause by a budget is written here: its second leaf is the no.
 	if (budget !== undefined && !leaves.includes(0)) {

@@ -49,7 +49,7 @@ export function beginSuspension(
 	const number = before.suspensions + 1;
 	const first = terms.keys[0];
 	// What was handed over is so until the next suspension.
-	const { handed: _, joined: _joined, ...kept } = before;
+	const { handed: _, handedBytes: _handed, joined: _joined, joinedBytes: _bytes, ...kept } = before;
 	let parts: Parts = { ...kept, suspensions: number };
 	const earlier: string[] = [];
 	const waitpoints = terms.keys.map((key, n) => {

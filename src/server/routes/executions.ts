@@ -15,6 +15,7 @@ import { readQuery } from "../query.ts";
 import type { ServerContext } from "../server-context.ts";
 import { sendList } from "../streamed-list.ts";
 import { withTrace } from "../submitted-trace.ts";
+import { sendInTurns } from "../written-json.ts";
 import { events, follow, wait, waitInQuery, waitQuery, wantsStream } from "./execution-waits.ts";
 import { idOf, inArea, type Route } from "./route.ts";
 
@@ -125,11 +126,12 @@ export function executionRoutes(context: ServerContext): Route[] {
 			summary: "Its recorded steps in the order they were made; with values=true also what they returned",
 			query: stepsRequest,
 			replies: { 200: stepPage },
-			handle({ principal, query, params }) {
+			async handle({ principal, query, params }, reply) {
 				const request = readQuery(query, stepsRequest);
 				// Among them is what signals brought.
 				if (request.values) refuseOtherRoles(principal, ACCESS["GET /v1/executions/:id/signals"]);
-				return principal.backend.executions.steps((params as { id: string }).id, request);
+				const page = await principal.backend.executions.steps((params as { id: string }).id, request);
+				return sendInTurns(reply, page);
 			},
 		},
 	]);

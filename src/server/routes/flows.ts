@@ -15,6 +15,7 @@ import { waiting } from "../pending-call.ts";
 import { readQuery } from "../query.ts";
 import type { ServerContext } from "../server-context.ts";
 import { withTrace } from "../submitted-trace.ts";
+import { sendInTurns } from "../written-json.ts";
 import { waitInQuery, waitQuery, wantsStream } from "./execution-waits.ts";
 import { emptyBody, idOf, inArea, orEmpty, type Route } from "./route.ts";
 
@@ -63,13 +64,14 @@ export function flowRoutes(context: ServerContext): Route[] {
 			summary: "List flows, newest first, without their nodes and edges",
 			query: shapes.flowsPageRequest,
 			replies: { 200: replies.flowPage },
-			handle: ({ principal, query }) => principal.backend.flows.list(readQuery(query, shapes.flowsPageRequest)),
+			handle: async ({ principal, query }, reply) =>
+				sendInTurns(reply, await principal.backend.flows.list(readQuery(query, shapes.flowsPageRequest))),
 		},
 		{
 			name: "GET /v1/flows/:id",
 			summary: "A flow with its nodes and edges; each node comes after the nodes it waits for",
 			replies: { 200: replies.flow },
-			handle: (request) => request.principal.backend.flows.get(idOf(request)),
+			handle: async (request, reply) => sendInTurns(reply, await request.principal.backend.flows.get(idOf(request))),
 		},
 		{
 			name: "GET /v1/flows/:id/wait",

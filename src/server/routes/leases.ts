@@ -13,16 +13,15 @@ import { recordStepRequest } from "../../contract/steps.ts";
 import * as shapes from "../../contract/worker-protocol.ts";
 import { refuseBorrowedName, tenantOf } from "../auth.ts";
 import { BODY_LIMIT, FAIL_LIMIT, JOINT_LIMIT, RENEW_LIMIT } from "../bodies.ts";
+import { type ClaimAnswer, claimAnswer } from "../claim-answers.ts";
 import { answerJointly } from "../joint-bodies.ts";
 import { ifUndelivered, PendingCall } from "../pending-call.ts";
 import type { ServerContext } from "../server-context.ts";
 import { Tail } from "../sse.ts";
+import { JSON_TYPE, sendInTurns } from "../written-json.ts";
 import { idOf, inArea, type Route } from "./route.ts";
 
 const state = { publicState };
-
-/** Characters of an answer that are written before others get their turn. */
-const CLAIM_STEP_CHARS = 256 * 1024;
 
 const completeManyBody = Type.Object(
 	{ items: Type.Array(shapes.completeItem.schema, { maxItems: shapes.MAX_JOINT_COMPLETES }) },
@@ -66,7 +65,7 @@ export function leaseRoutes(context: ServerContext): Route[] {
 				refuseBorrowedName(request, instanceIn(request.body));
 				const claimed = await request.principal.backend.leases.acceptGrant(id, request.body as never);
 				handBackIfUndelivered(context, request, reply, [claimed]);
-				return claimed;
+				return sendInTurns(reply, claimed);
 			},
 		},
 		{
@@ -230,49 +229,49 @@ async function claim(context: ServerContext, request: FastifyRequest, reply: Fas
 		}
 	}
 	if (executions.length === 0) return { executions };
-	handBackIfUndelivered(context, request, reply, executions);
-	return reply.type("application/json; charset=utf-8").send(await claimText(executions));
+	let written: ClaimAnswer;
+	try {
+		written = await claimAnswer(executions);
+	} catch (error) {
+		// The refusal will be delivered, and tells of none of them.
+		handBack(context, request, executions, "the answer to a claim could not be written; its leases are handed back");
+		throw error;
+	}
+	const { body: text, fitting } = written;
+	handBackIfUndelivered(context, request, reply, executions.slice(0, fitting));
+	const rest = executions.slice(fitting);
+	if (rest.length > 0) handBack(context, request, rest, "leases that an answer has no room for are handed back");
+	return reply.type(JSON_TYPE).send(text);
 }
 
-/** Written item by item: inputs may be 4 MiB together, and of the smallest values those take long. */
-async function claimText(executions: readonly ClaimedExecution[]): Promise<string> {
-	const items: string[] = [];
-	let length = 0;
-	for (const execution of executions) {
-		if (length > CLAIM_STEP_CHARS) {
-			length = 0;
-			await new Promise(setImmediate);
-		}
-		const item = JSON.stringify(execution);
-		items.push(item);
-		length += item.length;
-	}
-	return `{"executions":[${items.join(",")}]}`;
+function handBackIfUndelivered(
+	context: ServerContext,
+	request: FastifyRequest,
+	reply: FastifyReply,
+	executions: readonly ClaimedExecution[],
+): void {
+	const why = "the answer to a claim could not be delivered; its leases are handed back";
+	ifUndelivered(reply, () => handBack(context, request, executions, why));
 }
 
 /** Leases nobody heard of go back at once, which is not a reclaim: nobody has begun to work on them. */
-function handBackIfUndelivered(
+function handBack(
 	{ log }: ServerContext,
 	request: FastifyRequest,
-	reply: FastifyReply,
-	executions: ClaimedExecution[],
+	executions: readonly ClaimedExecution[],
+	why: string,
 ): void {
 	const { leases } = request.principal.backend;
-	ifUndelivered(reply, () => {
-		log.info(
-			{ requestId: request.id, leases: executions.length },
-			"the answer to a claim could not be delivered; its leases are handed back",
-		);
-		const releases = executions.map(({ id, lease }) =>
-			leases.release(id, { fence: { leaseId: lease.id, epoch: lease.epoch } }),
-		);
-		void Promise.allSettled(releases).then((results) => {
-			const failed = results.filter((result) => result.status === "rejected");
-			const [first] = failed;
-			if (!first) return;
-			const figures = { requestId: request.id, leases: failed.length, error: String(first.reason) };
-			log.warn(figures, "leases could not be handed back; they will expire");
-		});
+	log.info({ requestId: request.id, leases: executions.length }, why);
+	const releases = executions.map(({ id, lease }) =>
+		leases.release(id, { fence: { leaseId: lease.id, epoch: lease.epoch } }),
+	);
+	void Promise.allSettled(releases).then((results) => {
+		const failed = results.filter((result) => result.status === "rejected");
+		const [first] = failed;
+		if (!first) return;
+		const figures = { requestId: request.id, leases: failed.length, error: String(first.reason) };
+		log.warn(figures, "leases could not be handed back; they will expire");
 	});
 }
 

@@ -7,6 +7,7 @@ import * as shapes from "../../contract/waitpoints.ts";
 import { onExecution } from "../audit.ts";
 import { SIGNAL_LIMIT } from "../bodies.ts";
 import { readQuery } from "../query.ts";
+import { sendInTurns } from "../written-json.ts";
 import { idOf, inArea, type Route } from "./route.ts";
 
 const waitpointOf = ({ params }: FastifyRequest): string => (params as { wp: string }).wp;
@@ -24,7 +25,8 @@ export function waitpointRoutes(anyone: Calls): Route[] {
 			summary: "Waitpoints at which executions wait, across executions, longest first",
 			query: shapes.inboxRequest,
 			replies: { 200: replies.inboxPage },
-			handle: ({ principal, query }) => principal.backend.waitpoints.inbox(readQuery(query, shapes.inboxRequest)),
+			handle: async ({ principal, query }, reply) =>
+				sendInTurns(reply, await principal.backend.waitpoints.inbox(readQuery(query, shapes.inboxRequest))),
 		},
 		{
 			name: "GET /v1/executions/:id/waitpoints",
@@ -48,8 +50,10 @@ export function waitpointRoutes(anyone: Calls): Route[] {
 			summary: "Signals an execution has received, in the order they arrived",
 			query: shapes.signalsRequest,
 			replies: { 200: replies.signalPage },
-			handle: (request) =>
-				request.principal.backend.waitpoints.signals(idOf(request), readQuery(request.query, shapes.signalsRequest)),
+			async handle(request, reply) {
+				const page = readQuery(request.query, shapes.signalsRequest);
+				return sendInTurns(reply, await request.principal.backend.waitpoints.signals(idOf(request), page));
+			},
 		},
 		{
 			name: "POST /v1/executions/:id/signals",
