@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import { expect, test } from "vitest";
-import { Stand, until } from "./stand.ts";
+import { entry, Stand, tokenOf, until } from "./stand.ts";
 
 /** Four times as long is what the second backup has, on a machine that may be busy. */
 const LIMIT_MS = 500;
@@ -60,4 +61,38 @@ test("a backup that comes too late to be answered is put away", async () => {
 	backups.goOn();
 	await until(() => backups.ended);
 	await takesAnother(opened);
+});
+
+test("of two backups that nobody reads, one makes room for another's", async () => {
+	const { backend } = await Stand.open();
+	let ended = 0;
+	async function* endless() {
+		try {
+			for (;;) yield "x".repeat(100_000);
+		} finally {
+			ended += 1;
+		}
+	}
+	async function* short() {
+		yield "a line";
+	}
+	const stand = await Stand.open({
+		backendFor: (caller) => {
+			const backup = caller.actor === "ada" ? endless : short;
+			return { ...backend.as(caller), admin: { ...backend.admin, backup } as never };
+		},
+		pools: { backups: 2 },
+		tokens: [entry("ada", "admin"), entry("bob", "admin")],
+	});
+	const unread = [stand.socket(), stand.socket()];
+	for (const { socket } of unread) {
+		socket.pause();
+		socket.write(
+			`POST /v1/admin/backup HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${tokenOf("ada")}\r\n\r\n`,
+		);
+	}
+	await Promise.all(unread.map(({ socket }) => once(socket, "readable")));
+	expect((await stand.call("POST", "/v1/admin/backup", { token: tokenOf("ada") })).status).toBe(429);
+	expect(await stand.call("POST", "/v1/admin/backup", { token: tokenOf("bob") })).toMatchObject({ text: "a line\n" });
+	await until(() => ended === 1);
 });
