@@ -87,3 +87,16 @@ test("what is wrong inside a member keeps nobody else from being written, listed
 	expect((await backend.flows.get(flow.id)).id).toBe(flow.id);
 	await backend.close();
 });
+
+test("a list passes over index entries that name something else than an execution", async () => {
+	const store = new MemoryStore(1, () => Date.now());
+	const engine = new Engine({ store, onFault: () => {} });
+	await engine.start();
+	const backend = new LocalBackend({ engine, actor: "test", retentionMs: 0 });
+	const { id } = await backend.executions.create({ kind: "job" });
+	await backend.quotas.create({ id: "q", concurrency: 1 });
+	const indexAdded = [{ queue: "list,default,default,waiting", key: "quota:default,q", score: -5 }];
+	await store.commit(0, { engine: "hand", number: 1, at: Date.now(), units: [unitOf({ indexAdded })] });
+	expect((await backend.executions.list()).executions.map((each) => each.id)).toEqual([id]);
+	await backend.close();
+});

@@ -1,3 +1,4 @@
+import { recordTypeOf } from "../../kernel/record-types.ts";
 import type { ExecutionRecord } from "../../kernel/records/execution.ts";
 import { isWithin } from "../../kernel/target.ts";
 import type { QueuePosition } from "../../store/port.ts";
@@ -136,7 +137,8 @@ async function recordsAt(
 			for (const stored of records) {
 				chars += stored.doc.length;
 				const record = stored.version > 0 ? session.decodeReadable<ExecutionRecord>(stored) : undefined;
-				if (record) found.set(stored.key, { record, runner });
+				// A damaged index may name anything; what is no execution is not shown as one.
+				if (record && recordTypeOf(stored.key) === "execution") found.set(stored.key, { record, runner });
 			}
 		}),
 	);
