@@ -106,7 +106,9 @@ test("a write that may have been received is not sent to the next server", async
 
 test("an empty list of servers and one that is none are refused", () => {
 	expect(() => FlowFabric.connect([])).toThrow("url: must be the address of a server, or an array of 1 to 32 of them");
-	expect(() => FlowFabric.connect(["http://127.0.0.1:1", "nonsense"])).toThrow("url: must be the address of a server");
+	expect(() => FlowFabric.connect(["http://127.0.0.1:1", "nonsense"])).toThrow(
+		"url: must be an http:// or https:// address without user, query and fragment",
+	);
 });
 
 test.each([
