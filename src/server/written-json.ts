@@ -75,7 +75,7 @@ function roomBeside(value: unknown, room: number): number {
 }
 
 /** Texts put together to pieces, each written in a turn of its own. */
-export async function* inTurns(texts: Iterable<string>): AsyncGenerator<string> {
+async function* inTurns(texts: Iterable<string>): AsyncGenerator<string> {
 	let piece = "";
 	for (const text of texts) {
 		piece += text;
