@@ -1,4 +1,4 @@
-import { type RecordFormat, StoreOpenError, type StoreOptions } from "../port.ts";
+import { type RecordFormat, StoreError, StoreOpenError, type StoreOptions } from "../port.ts";
 import type { Servers } from "./servers.ts";
 import { slotOf } from "./slots.ts";
 
@@ -77,7 +77,7 @@ export class SettingsKey {
 		try {
 			return (await this.#servers.call(this.#slot, [name, this.#key, ...args])) as string | null;
 		} catch (error) {
-			if (!(error instanceof Error) || !error.message.startsWith("WRONGTYPE")) throw error;
+			if (!(error instanceof StoreError) || error.code !== "store_corrupt") throw error;
 			throw this.#refuse("store_invalid", `the key ${this.#key} is another program's; choose another prefix`);
 		}
 	}
