@@ -11,6 +11,7 @@ import type { SuspensionRecord } from "./records/suspension.ts";
 import { WorkersFor } from "./serving.ts";
 import type { TerminalOutcome } from "./state.ts";
 import { describeCondition } from "./suspension/describing.ts";
+import { timeText } from "./time-text.ts";
 
 /** Why an execution does not run, in words, from what whoever explains it has gathered. */
 
@@ -130,7 +131,7 @@ function describeStanding(
 function describeHolder({ lease, cancel }: ExecutionRecord): string {
 	const { instanceId = "", expiresAt = 0 } = lease ?? {};
 	const asked = cancel ? "; a cancel was requested" : "";
-	return `it is running on ${instanceId}, under a lease until ${new Date(expiresAt).toISOString()}${asked}`;
+	return `it is running on ${instanceId}, under a lease until ${timeText(expiresAt)}${asked}`;
 }
 
 const HOW_IT_ENDED: Record<TerminalOutcome, string> = {
@@ -143,5 +144,5 @@ const HOW_IT_ENDED: Record<TerminalOutcome, string> = {
 };
 
 function describeEnd({ terminalOutcome, completedAt, failure }: ExecutionRecord): string {
-	return `it ${HOW_IT_ENDED[terminalOutcome]} at ${new Date(completedAt).toISOString()}${failure ? `: ${failure.reason}` : ""}`;
+	return `it ${HOW_IT_ENDED[terminalOutcome]} at ${timeText(completedAt)}${failure ? `: ${failure.reason}` : ""}`;
 }

@@ -9,6 +9,7 @@ import type { LaneRecord, LaneState } from "./records/lane.ts";
 import { isHandedAround } from "./releases.ts";
 import type { WorkersFor } from "./serving.ts";
 import { type BlockingReason, hasEnded, type OwnershipState, type StateFields } from "./state.ts";
+import { timeText } from "./time-text.ts";
 
 /** What a reader is told beyond the stored fields. */
 
@@ -50,9 +51,8 @@ export const waitsForWorker = (record: ExecutionRecord, lane: LaneRecord): boole
 export function describeBlocking(record: ExecutionRecord, lane: LaneRecord, workers?: WorkersFor): string {
 	if (isHeldByLane(record, lane)) return `lane ${record.lane} is paused`;
 	if (record.blockingDetail) return record.blockingDetail;
-	if (record.grant)
-		return `granted to ${record.grant.instanceId} until ${new Date(record.grant.expiresAt).toISOString()}`;
-	const until = record.delayUntil ? new Date(record.delayUntil).toISOString() : "";
+	if (record.grant) return `granted to ${record.grant.instanceId} until ${timeText(record.grant.expiresAt)}`;
+	const until = record.delayUntil ? timeText(record.delayUntil) : "";
 	switch (record.blockingReason) {
 		case "waiting_for_worker":
 			return workers?.lack ?? `waiting for a worker on lane ${record.lane}`;
@@ -92,7 +92,7 @@ const WAITING_WORDS: Partial<Record<BlockingReason, string>> = {
 function describeSuspension({ blockingReason, suspension }: ExecutionRecord): string {
 	const words = WAITING_WORDS[blockingReason] ?? "suspended";
 	const { timeoutAt } = suspension ?? {};
-	return timeoutAt === undefined ? words : `${words} until ${new Date(timeoutAt).toISOString()}`;
+	return timeoutAt === undefined ? words : `${words} until ${timeText(timeoutAt)}`;
 }
 
 /** The result a reader may have, which only work that succeeded has. */

@@ -94,7 +94,10 @@ export class ServerMetrics implements EngineObserver {
 		"partitions_skipped_total",
 		"Partitions passed over because they could not be read",
 	);
-	readonly #cut = this.#counter("connections_cut_total", "Connections cut off because their answer was not read");
+	readonly #cut = this.#counter(
+		"connections_cut_total",
+		"Connections cut off because their answer was not read, or to make room in memory",
+	);
 	readonly #refusedByRate = this.#counter("requests_over_rate_total", "Requests refused by the rate of their token", [
 		"token",
 	]);

@@ -58,6 +58,8 @@ interface Round {
 
 /** After this long at the earliest it is looked again whose caller has waited long enough: many may come to that at once. */
 const GIVE_UP_STEP_MS = 250;
+/** How long rules run before what they have come to is committed, whatever else waits. */
+const RULES_MS = 20;
 
 /** Commands one round sets aside for what they miss: it ends soon, and what is fetched for them still fits into memory. */
 const MOST_SET_ASIDE = 1024;
@@ -375,8 +377,11 @@ export class PartitionRunner {
 	#runWaiting({ batch, needs, setAside }: Round, now: number, alone: boolean): void {
 		const waiting = this.#waiting.next();
 		let taken = 0;
-		const { writesPerBatch } = this.#options.store;
-		while (taken < waiting.length && batch.size < writesPerBatch && setAside.length < this.#mostSetAside) {
+		const { store, clock } = this.#options;
+		const until = clock.monotonic() + RULES_MS;
+		while (taken < waiting.length && batch.size < store.writesPerBatch && setAside.length < this.#mostSetAside) {
+			// What is heavy goes out by itself, and others get their turn before the next.
+			if (taken > 0 && clock.monotonic() >= until) break;
 			const running = waiting[taken] as Running;
 			const tx = new Transaction(this.#isHere, this.#memory.cache, this.heads, this.#memory.scans);
 			const ran = running.isOver ? "failed" : this.#runRule(running, tx, now);

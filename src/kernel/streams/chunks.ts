@@ -57,7 +57,8 @@ export function decodeChunk(text: string, chunk: number, mode: FrameMode): Frame
 	const frames: Frame[] = [];
 	for (let i = 0; i < f.length; i += 2) {
 		// The very object that was parsed: to copy each took ten times as long as to parse it.
-		const frame = f[i + 1] as Frame;
+		const frame = f[i + 1];
+		if (!isFrame(frame)) throw new TypeError(`frame ${i / 2} of a chunk is none`);
 		frame.chunk = chunk;
 		frame.place = f[i] as number;
 		frame.mode = mode;
@@ -67,6 +68,13 @@ export function decodeChunk(text: string, chunk: number, mode: FrameMode): Frame
 		frames.push(frame);
 	}
 	return frames;
+}
+
+/** Whether it carries what a frame carries. */
+function isFrame(value: unknown): value is Frame {
+	if (typeof value !== "object" || value === null) return false;
+	const { x, b, p } = value as StoredFrame;
+	return typeof x === "string" || typeof b === "string" || p !== undefined;
 }
 
 /** Where a frame stands in its stream. */
