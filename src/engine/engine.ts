@@ -458,8 +458,9 @@ export class Engine {
 
 	/** True when nothing runs and nothing is due. */
 	get idle(): boolean {
-		const { runners, guards } = this;
-		return runners.every((runner) => runner.idle) && this.#timers.idle && this.#errands.idle && guards.idle;
+		const { runners, guards, ownTurns } = this;
+		const rest = this.#timers.idle && this.#errands.idle && guards.idle && ownTurns.idle;
+		return rest && runners.every((runner) => runner.idle);
 	}
 
 	get closed(): boolean {

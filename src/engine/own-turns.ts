@@ -12,9 +12,15 @@ export class OwnTurns {
 	readonly #clock: Clock;
 	#last: Promise<void> = Promise.resolve();
 	#bytes = 0;
+	#waiting = 0;
 
 	constructor(clock: Clock) {
 		this.#clock = clock;
+	}
+
+	/** Nobody waits for a turn. */
+	get idle(): boolean {
+		return this.#waiting === 0;
 	}
 
 	/** Resolves when so many bytes may be read. */
@@ -22,7 +28,12 @@ export class OwnTurns {
 		this.#bytes += bytes;
 		if (this.#bytes > BYTES_PER_TURN) {
 			this.#bytes = bytes;
-			this.#last = this.#last.then(() => turn(this.#clock));
+			this.#waiting += 1;
+			this.#last = this.#last
+				.then(() => turn(this.#clock))
+				.then(() => {
+					this.#waiting -= 1;
+				});
 		}
 		return this.#last;
 	}

@@ -12,7 +12,7 @@ import { asValue, contentOf, inlineValue, pack, unpack } from "../payloads.ts";
 import type { Session } from "./session.ts";
 
 /** A page ends behind so many bytes of results: pages of a thousand steps may be asked for, each of a megabyte. */
-const PAGE_BYTES = 1024 * 1024;
+const PAGE_BYTES = 4 * 1024 * 1024;
 /** Records read at a time. */
 const READ_AT_ONCE = 250;
 

@@ -64,7 +64,8 @@ export interface ClaimDispatcherOptions {
 
 /** A claim writes two records per execution when an attempt is moved away, and a unit holds only so many. */
 const CLAIMS_PER_COMMAND = MAX_UNIT_RECORDS / 4;
-const INPUT_BUDGET = 4 * 1024 * 1024;
+/** 4 MiB of what is handed over, and some room for the ids, names and times beside it. */
+const INPUT_BUDGET = (4 * 1024 + 256) * 1024;
 const RETRY_MIN_MS = 4;
 /** A command passes up to nine entries that lead nowhere, so a call passes at least 256. */
 const PASSES = 32;
