@@ -77,8 +77,6 @@ const inProcess: Way = {
 const others: readonly OtherCaller[] = [
 	{ actor: "ada", namespace: "a" },
 	{ actor: "bob", namespace: "b" },
-	{ actor: "a", namespace: "a" },
-	{ actor: "b", namespace: "b" },
 	{ actor: "root" },
 ];
 

@@ -192,7 +192,7 @@ export function approvalCases(test: PublicCase): void {
 
 	test("every namespace has its own inbox", async (scene) => {
 		const mine = await suspended(scene, forApproval, { namespace: "a" });
-		const [a, b] = [scene.as({ actor: "a", namespace: "a" }), scene.as({ actor: "b", namespace: "b" })];
+		const [a, b] = [scene.as({ actor: "ada", namespace: "a" }), scene.as({ actor: "bob", namespace: "b" })];
 		expect((await a.waitpoints.inbox()).waitpoints).toMatchObject([{ executionId: mine.id, namespace: "a" }]);
 		expect((await b.waitpoints.inbox()).waitpoints).toEqual([]);
 		expect(await inbox(scene)).toEqual([]);
@@ -202,7 +202,7 @@ export function approvalCases(test: PublicCase): void {
 
 	test("what waits in another namespace does not exist for anybody bound to one", async (scene) => {
 		const work = await suspended(scene, forApproval, { namespace: "a" });
-		const { waitpoints } = scene.as({ actor: "b", namespace: "b" });
+		const { waitpoints } = scene.as({ actor: "bob", namespace: "b" });
 		const calls = [
 			() => waitpoints.list(work.id),
 			() => waitpoints.token(work.id, work.at().id),
@@ -216,7 +216,7 @@ export function approvalCases(test: PublicCase): void {
 
 	test("a waitpoint's own token is all the authority a signal needs, whatever namespace its sender is bound to", async (scene) => {
 		const work = await suspended(scene, forApproval, { namespace: "a" });
-		const { waitpoints } = scene.as({ actor: "b", namespace: "b" });
+		const { waitpoints } = scene.as({ actor: "bob", namespace: "b" });
 		const { id: waitpointId, token } = work.at();
 		expect((await waitpoints.signal(work.id, { waitpointId, token, name: "approve" })).effect).toBe("resumed");
 		const resumed = await scene.take({ namespace: "a", lanes: ["default"] });

@@ -100,7 +100,7 @@ export function eventWaitingCases(test: PublicCase): void {
 	test("a cursor of another execution, or one that was changed, is refused by name", async (scene) => {
 		const [id, other] = [await scene.create(), await scene.create()];
 		const own = await endOf(scene, id);
-		const middle = own.length / 2;
+		const middle = Math.floor(own.length / 2);
 		const changed = own.slice(0, middle) + (own[middle] === "A" ? "B" : "A") + own.slice(middle + 1);
 		for (const cursor of [await endOf(scene, other), changed, own.slice(0, -4)]) {
 			const error = await refusal(scene.backend.executions.events(id, { cursor }));

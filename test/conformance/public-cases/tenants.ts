@@ -171,12 +171,12 @@ export function tenantCases(test: PublicCase): void {
 	});
 
 	test("a bound caller hears nothing of another namespace's instance of the same name", async (scene) => {
-		const heard = (namespace: string): WorkerNotice[] => {
+		const heard = (actor: string, namespace: string): WorkerNotice[] => {
 			const notices: WorkerNotice[] = [];
-			scene.as({ actor: namespace, namespace }).leases.notices("instance-1", (notice) => notices.push(notice));
+			scene.as({ actor, namespace }).leases.notices("instance-1", (notice) => notices.push(notice));
 			return notices;
 		};
-		const [a, b] = [heard("a"), heard("b")];
+		const [a, b] = [heard("ada", "a"), heard("bob", "b")];
 		const { id, fence } = await scene.start({ namespace: "b" });
 		await scene.backend.executions.cancel(id, { reason: "secret" });
 		await scene.backend.executions.revokeLease(id);
