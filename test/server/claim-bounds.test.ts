@@ -55,9 +55,9 @@ test("results of children and signals count among what a claim may bring", async
 	const stand = await Stand.open();
 	const { leases, executions, waitpoints } = stand.backend;
 	await joinedParents(stand, 6, MIB);
-	expect(await leases.claim({ ...who, max: 256 })).toHaveLength(3);
+	expect(await leases.claim({ ...who, max: 256 })).toHaveLength(4);
 
-	for (let n = 0; n < 6; n++) {
+	for (let n = 0; n < 8; n++) {
 		await executions.create({ kind: `signalled${n}` });
 		const { id, ...rest } = await taken(stand, `signalled${n}`);
 		const fence = fenceOf({ id, ...rest });
@@ -70,9 +70,9 @@ test("results of children and signals count among what a claim may bring", async
 			await waitpoints.signal(id, { waitpointId, token, name: `n${k}`, payloadBase64, contentType: "text/plain" });
 		}
 	}
-	const kinds = Array.from({ length: 6 }, (_, n) => `signalled${n}`);
+	const kinds = Array.from({ length: 8 }, (_, n) => `signalled${n}`);
 	const claimed = await leases.claim({ ...who, kinds, max: 256 });
-	expect(claimed).toHaveLength(5);
+	expect(claimed).toHaveLength(6);
 	expect(claimed[0]?.signals).toHaveLength(4);
 });
 
