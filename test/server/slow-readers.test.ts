@@ -36,7 +36,7 @@ async function askAndStare(stand: Stand, path: string, token?: string): Promise<
 }
 
 test("who reads slowly, but steadily, is served to the end, however large the answer", async () => {
-	const stand = await withLargeInputs({ unreadMs: 500 });
+	const stand = await withLargeInputs({ unreadMs: 1500 });
 	const socket = await askAndStare(stand, "/v1/executions/x/input");
 	let received = 0;
 	socket.on("data", (chunk) => {
