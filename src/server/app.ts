@@ -106,9 +106,8 @@ export async function makeApp(
 		...feedRoutes(context),
 		...adminRoutes(context),
 		...healthRoutes(context, { backend, tokens, openMetrics, docs }),
-		...(docs ? inArea("health", [openApiRoute((): Buffer => document)]) : []),
+		...(docs ? inArea("health", [openApiRoute((): object => apiDocument(routes))]) : []),
 	];
-	const document = Buffer.from(JSON.stringify(apiDocument(routes)));
 	if (docs) serveDocsPage(app);
 	addRoutes(
 		app,
@@ -131,14 +130,22 @@ export async function makeApp(
 	return { app, guarded: tokens.guarded };
 }
 
-/** Written once: anyone may ask for it, again and again, and whoever does not read it holds no copy of their own. */
-const openApiRoute = (document: () => Buffer) => ({
-	name: "GET /openapi.json" as const,
-	summary: "This description",
-	replies: { 200: Type.Object({}) },
-	handle: (_request: FastifyRequest, reply: FastifyReply) =>
-		reply.type("application/json; charset=utf-8").send(document()),
-});
+/**
+ * Written once, when first asked for: anyone may ask for it, again and again, and whoever does not read it holds no copy of
+ * their own.
+ */
+function openApiRoute(describe: () => object) {
+	let document: Buffer | undefined;
+	return {
+		name: "GET /openapi.json" as const,
+		summary: "This description",
+		replies: { 200: Type.Object({}) },
+		handle(_request: FastifyRequest, reply: FastifyReply) {
+			document ??= Buffer.from(JSON.stringify(describe()));
+			return reply.type("application/json; charset=utf-8").send(document);
+		},
+	};
+}
 
 /** Which methods a path has, to tell a wrong method from a wrong path. */
 class KnownPaths {

@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Engine } from "../engine/engine.ts";
 import type { EngineObserver } from "../engine/observer.ts";
 import type { BatchReport } from "../engine/partition/batch-sender.ts";
@@ -16,6 +16,7 @@ import {
 } from "../kernel/records/execution.ts";
 import type { Duty } from "../kernel/timers.ts";
 import type { Pools } from "./pools.ts";
+import { processMetrics } from "./process-metrics.ts";
 import { addScannerMetrics } from "./scanner-metrics.ts";
 import { addHeldUpMetrics, addTenantMetrics } from "./store-metrics.ts";
 
@@ -50,7 +51,8 @@ function nameIn(names: Set<string>, name: string): string {
 
 /** Everything `/metrics` shows. It watches the engine for as long as the server runs. */
 export class ServerMetrics implements EngineObserver {
-	readonly registry = new Registry();
+	readonly #ofProcess = processMetrics();
+	readonly #registry = new Registry();
 	readonly #http = this.#histogram("http_request_seconds", "Requests by route and status", ["route", "status"]);
 	readonly #claims = this.#histogram("claim_seconds", "Claim calls by outcome, waiting included", ["outcome"]);
 	readonly #dispatch = this.#histogram("dispatch_seconds", "From eligible to claimed, by lane", ["lane"]);
@@ -61,7 +63,7 @@ export class ServerMetrics implements EngineObserver {
 		name: "flowfabric_batch_units",
 		help: "Units in a batch",
 		buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
-		registers: [this.registry],
+		registers: [this.#registry],
 	});
 	readonly #renewed = this.#counter("leases_renewed_total", "Renewals");
 	readonly #ended = this.#counter("leases_ended_total", "Leases by how they ended; expired ones are reclaimed", ["by"]);
@@ -109,8 +111,7 @@ export class ServerMetrics implements EngineObserver {
 
 	constructor(engine: Engine, pools: Pools) {
 		this.#engine = engine;
-		collectDefaultMetrics({ register: this.registry, prefix: "flowfabric_" });
-		const { registry } = this;
+		const registry = this.#registry;
 		new Gauge({
 			name: "flowfabric_pool_waiting",
 			help: "Calls waiting now, by pool",
@@ -152,7 +153,7 @@ export class ServerMetrics implements EngineObserver {
 
 	close(): void {
 		if (this.#engine.observer === this) this.#engine.observer = undefined;
-		this.registry.clear();
+		this.#registry.clear();
 	}
 
 	request(route: string, status: number, ms: number): void {
@@ -161,6 +162,11 @@ export class ServerMetrics implements EngineObserver {
 
 	claim(outcome: "hit" | "empty" | "refused", ms: number): void {
 		this.#claims.observe({ outcome }, ms / 1000);
+	}
+
+	/** Everything this server tells, and what is told of its process. */
+	ofAll(): Promise<string> {
+		return Registry.merge([this.#ofProcess, this.#registry]).metrics();
 	}
 
 	/** What concerns one tenant alone. It is counted apart: how much others have does not show in it. */
@@ -277,11 +283,11 @@ export class ServerMetrics implements EngineObserver {
 	}
 
 	#counter<L extends string>(name: string, help: string, labelNames: L[] = []): Counter<L> {
-		return new Counter({ name: `flowfabric_${name}`, help, labelNames, registers: [this.registry] });
+		return new Counter({ name: `flowfabric_${name}`, help, labelNames, registers: [this.#registry] });
 	}
 
 	#gauge(name: string, help: string): Gauge {
-		return new Gauge({ name: `flowfabric_${name}`, help, registers: [this.registry] });
+		return new Gauge({ name: `flowfabric_${name}`, help, registers: [this.#registry] });
 	}
 
 	#histogram<L extends string>(name: string, help: string, labelNames: L[] = []): Histogram<L> {
@@ -290,7 +296,7 @@ export class ServerMetrics implements EngineObserver {
 			help,
 			labelNames,
 			buckets: SECONDS,
-			registers: [this.registry],
+			registers: [this.#registry],
 		});
 	}
 }

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { PerformanceObserver } from "node:perf_hooks";
 import { Registry } from "prom-client";
 import { expect, test, vi } from "vitest";
 import type { ScannerView } from "../../src/contract/replies.ts";
@@ -40,6 +41,17 @@ test("metrics tell what was done, through any caller", async () => {
 	expect(value(`${oldest}"default",state="active"}`)).toBeGreaterThanOrEqual(0);
 	expect(text).not.toContain(`${oldest}"default",state="completed"}`);
 	expect(text).toContain("flowfabric_nodejs_eventloop_lag_seconds");
+});
+
+test("servers of one process tell of it alike, and watch it once", async () => {
+	const observed = vi.spyOn(PerformanceObserver.prototype, "observe");
+	const cpuTime = async (stand: Stand) => (await scrape(stand))("process_cpu_seconds_total");
+	for (const stand of [await Stand.open(), await Stand.open(), await Stand.open()]) {
+		expect(await cpuTime(stand)).toBeGreaterThan(0);
+		await stand.server.close();
+	}
+	expect(observed.mock.calls.length).toBeLessThanOrEqual(1);
+	observed.mockRestore();
 });
 
 /** What a scrape says of one line; NaN when there is no such line. */

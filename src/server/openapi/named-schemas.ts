@@ -89,7 +89,7 @@ export class NamedSchemas {
 	#refer(value: unknown): unknown {
 		if (Array.isArray(value)) return value.map((item) => this.#refer(item));
 		if (typeof value !== "object" || value === null) return value;
-		const name = this.#names.get(JSON.stringify(value));
+		const name = isWorthAName(value) ? this.#names.get(JSON.stringify(value)) : undefined;
 		if (name === undefined) return this.#inside(value);
 		if (!this.#used.has(name)) {
 			this.#used.set(name, {});
@@ -114,8 +114,8 @@ function schemaIn(value: unknown): TSchema | undefined {
 	return "check" in value && "schema" in value ? (value.schema as TSchema) : value;
 }
 
-function isWorthAName(schema: TSchema): boolean {
-	const { properties, enum: values } = schema as Form;
+function isWorthAName(schema: object): boolean {
+	const { properties, enum: values }: Form = schema;
 	return Array.isArray(values) || (properties !== undefined && Object.keys(properties).length > 1);
 }
 

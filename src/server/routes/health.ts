@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { Registry } from "prom-client";
 import type { Calls } from "../../contract/backend.ts";
 import { FlowFabricError } from "../../contract/errors.ts";
 import { Type } from "../../contract/schema.ts";
@@ -84,6 +85,6 @@ function isFromHere(request: FastifyRequest): boolean {
 const showsToken = ({ headers }: FastifyRequest): boolean => headers.authorization !== undefined;
 
 async function metrics({ metrics }: ServerContext, reply: FastifyReply, namespace?: string): Promise<string> {
-	reply.type(metrics.registry.contentType);
-	return namespace === undefined ? metrics.registry.metrics() : metrics.ofNamespace(namespace);
+	reply.type(Registry.PROMETHEUS_CONTENT_TYPE);
+	return namespace === undefined ? metrics.ofAll() : metrics.ofNamespace(namespace);
 }
